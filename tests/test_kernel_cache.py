@@ -153,6 +153,14 @@ def test_a_disk_that_is_full_half_way_leaves_nothing_behind(
     assert cache.obstacle
 
 
+def test_a_numba_whose_code_cannot_be_kept_is_an_obstacle(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(CompileResult, "_reduce")
+    cache = KernelCache()
+    assert call(cache) == COMPILED and "_reduce" in cache.obstacle
+
+
 def test_a_file_that_another_process_reads_on_windows_is_no_obstacle(
     kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -147,13 +147,15 @@ class _FunctionCache:
     def save_overload(self, types: tuple[Any, ...], result: Any) -> None:
         """Keep what was compiled for these types."""
         self._kept.compiled += 1
-        with contextlib.suppress(Exception):  # whatever cannot be kept runs all the same
+        try:
             from numba.core.serialize import dumps
 
             if not result.library.has_dynamic_globals:  # addresses of this process
                 name = self._name(types)
                 self._kept.used.add(name)
                 self._kept.write(name, dumps(result._reduce()))
+        except Exception as error:  # whatever cannot be kept runs all the same
+            self._kept.obstacle = f"what this Numba compiles cannot be kept: {error}"
 
     def _name(self, types: tuple[Any, ...]) -> str:
         """Return the name of the file for a function and its types."""

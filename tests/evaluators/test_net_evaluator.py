@@ -17,12 +17,19 @@ from gtp_engine.evaluators import net_evaluator
 from gtp_engine.evaluators.decoding import prior_by_action
 from gtp_engine.evaluators.eval_batch import EvalBatch, new_eval_batch
 from gtp_engine.evaluators.human_profile import N_META, HumanProfile
-from gtp_engine.evaluators.net_evaluator import NetEvaluator, RawEvaluation, open_net
+from gtp_engine.evaluators.net_evaluator import (
+    CACHE_SHARES,
+    CPU_MAX_BATCH,
+    NetEvaluator,
+    RawEvaluation,
+    open_net,
+)
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.nets.onnx_net import FloatArray, OnnxNet, RawOutputs
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.symmetry import point_table, symmetries, transform
+from gtp_engine.platforms import usable_cores
 
 DIAGRAMS = (
     """
@@ -137,6 +144,7 @@ def test_a_raw_evaluation_is_as_optimistic_as_a_root(
         return made[-1]
 
     monkeypatch.setattr(net_evaluator, "new_eval_batch", new_batch)
+    monkeypatch.setattr(evaluator, "has_optimism", True)
     evaluator.raw_evaluation(Position(5), optimism=asked)
     assert len(made) == 1 and made[0].slots["optimism"] == pytest.approx(used)
 
@@ -179,6 +187,7 @@ def test_hits_and_misses_of_one_batch_go_to_their_slots() -> None:
     position = position_of(DIAGRAMS[0])
     batch = evaluator.new_batch(4, 5, 5)
     flags = position.rules.flags
+    evaluator.has_optimism = True
     shares = (0.0, 0.25, 0.5, 0.75)  # each makes another question
     alone = [evaluated(evaluator, position, optimism=share) for share in shares]
     for share in shares[1:3]:
@@ -193,11 +202,32 @@ def test_hits_and_misses_of_one_batch_go_to_their_slots() -> None:
         np.testing.assert_allclose(batch.priors[slot, :n], alone[slot].priors[0, :n], rtol=CODED)
 
 
-def test_boards_of_two_sizes_are_remembered_side_by_side() -> None:
+def test_an_optimism_that_a_net_does_not_know_makes_no_other_question() -> None:
     evaluator = NetEvaluator(OnnxNet(TINY, "cpu"), streams=1, max_batch=8)
-    for size, hits in ((5, 0), (6, 0), (5, 1), (6, 2), (7, 2), (6, 3), (5, 3)):
+    for share in (0.2, 1.0):
+        evaluated(evaluator, position_of(DIAGRAMS[0]), optimism=share, use_cache=True)
+    assert evaluator.cache_hits == 1
+
+
+def test_boards_of_four_sizes_are_remembered_side_by_side() -> None:
+    evaluator = NetEvaluator(OnnxNet(TINY, "cpu"), streams=1, max_batch=8)
+    asked = [5, 6, 7, 8, 5, 6, 7, 8, 9, 6, 5]  # 9 takes the place of 5
+    for size, hits in zip(asked, [0, 0, 0, 0, 1, 2, 3, 4, 4, 5, 5], strict=True):
         evaluated(evaluator, Position(size), use_cache=True)
         assert evaluator.cache_hits == hits
+    assert sorted(share for share, _ in evaluator._caches.values()) == sorted(CACHE_SHARES)
+    assert sum(1 / share for share in CACHE_SHARES) == 1
+
+
+def test_where_a_gpu_has_failed_runs_are_as_many_as_suit_a_processor() -> None:
+    net = OnnxNet(TINY, "cpu")
+    net.device = "cuda"
+    evaluator = NetEvaluator(net, streams=7, max_batch=256)
+    net.device = "cpu"
+    evaluated(evaluator, position_of(DIAGRAMS[0]))
+    assert evaluator.batcher.streams == usable_cores()
+    assert evaluator.batcher.max_batch == CPU_MAX_BATCH
+    assert evaluator.has_moved() and not evaluator.has_moved()
 
 
 def test_a_cache_of_no_size_remembers_nothing() -> None:

@@ -1,5 +1,7 @@
 """Selection, virtual loss and back-up, against numbers worked out by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.search.trees import (
@@ -13,7 +15,7 @@ from tests.search.trees import (
 )
 
 from gtp_engine.coords import BLACK, WHITE
-from gtp_engine.search.params import ScoreUtility, SearchParams
+from gtp_engine.search.params import ROLLOUT_PARAMS, ScoreUtility, SearchParams
 from gtp_engine.search.playout import AGAIN, COLLISION, FULL, LEAF, back_up, mark, select
 from gtp_engine.search.puct import (
     child_utility,
@@ -257,6 +259,13 @@ def test_select_adds_nothing_to_a_full_tree() -> None:
     paths = path_to(0)
     assert selected(tree, paths) == FULL
     assert not tree.nodes["pending"].any() and tree.nodes[0]["n_children"] == 0
+
+
+def test_what_is_set_to_the_usual_value_is_set_all_the_same() -> None:
+    assert ROLLOUT_PARAMS.changed_by(SearchParams()) == ROLLOUT_PARAMS != SearchParams()
+    changed = ROLLOUT_PARAMS.changed_by(SearchParams().with_option("cpuct", "1.0"))
+    assert changed == replace(ROLLOUT_PARAMS, cpuct=1.0)
+    assert changed.changed_by(SearchParams(fpu_reduction=0.5)).fpu_reduction == 0.5
 
 
 def test_params_are_set_by_name() -> None:

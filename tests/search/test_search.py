@@ -1,6 +1,7 @@
 """Whole searches with one thread: limits, reuse, ends of games, bans, restrictions, symmetry."""
 
 import gc
+import time
 import weakref
 from collections.abc import Iterator
 from dataclasses import replace
@@ -707,3 +708,16 @@ def test_a_tree_takes_less_where_there_is_less_memory(monkeypatch: pytest.Monkey
     n_children = CHILDREN_PER_NODE * most + 2 * largest_block(MAX_AREA)
     assert max(most, n_children) <= np.iinfo(np.int32).max
     assert search.run(Limits(playouts=6000)).nodes <= asked[-1]
+
+
+def test_the_time_of_a_search_has_the_roots_evaluation_in_it() -> None:
+    class SlowEvaluator(FakeEvaluator):
+        def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
+            time.sleep(0.02)
+            super().evaluate(batch, n, use_cache=use_cache)
+
+    search = Search(SlowEvaluator())
+    search.set_position(Position(5))
+    began = time.monotonic()
+    search.run(Limits(visits=3))
+    assert 3 * 0.02 <= search.seconds <= time.monotonic() - began

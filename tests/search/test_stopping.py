@@ -1,5 +1,7 @@
 """When a search may end early, by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from gtp_engine.search import stopping
@@ -55,4 +57,13 @@ def test_an_end_from_another_thread_outlasts_a_look(
 
     monkeypatch.setattr(stopping, judge, doubt)
     condition.look(in_order(child(1, 5), child(2, 5)), 2)
+    assert condition.is_met()
+
+
+@pytest.mark.parametrize("limits", [Limits(playouts=150), Limits(visits=200)])
+def test_a_choice_that_the_visits_left_cannot_change_is_settled(limits: Limits) -> None:
+    # 50 visits are left, and the second move is 60 behind; by the clock there is time for many.
+    condition = StopCondition(replace(limits, soft_seconds=1e9), 1000, lambda: 150)
+    condition.count(100)
+    condition.look(in_order(child(1, 90), child(2, 30)), 2)
     assert condition.is_met()

@@ -1,5 +1,7 @@
 """The batch size that suits a GPU: measured in the background, then remembered.
 
+It is measured on the board of the first start and serves all boards.
+
 Larger batches are faster up to a point, but a search pays for each leaf that it chooses before
 the others' results are known. So the smallest batch is taken that comes near the greatest speed.
 """

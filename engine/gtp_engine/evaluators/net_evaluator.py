@@ -57,13 +57,16 @@ from gtp_engine.platforms import usable_cores
 
 CACHE_MB = 128
 """Room for remembered evaluations."""
-CACHED_SIZES = 2
-"""Of boards, which share the room: games analysed side by side may differ in size."""
+CACHE_SHARES = (2, 4, 8, 8)
+"""Games analysed side by side may differ in the size of their boards: the first size has half of
+the room, the next one a quarter. A fifth takes the place of the one used longest ago."""
 
 CPU_BATCH = 4
 """Leaves that a worker evaluates at once on a processor, where the visits bear so many."""
 LARGE_NET = 10 << 20
 """Bytes of a file from which a net gains nothing by that, and a stop would wait for longer."""
+CPU_MAX_BATCH = 16
+"""Largest batch that requests of several threads are merged into on a processor."""
 GPU_BATCH = 32
 """Leaves that a worker hands a GPU at once while the best number has not been measured."""
 
@@ -194,7 +197,7 @@ class NetEvaluator:
         self.human_profile = HumanProfile.parse(DEFAULT_PROFILE)
         """Whom a net with a human profile plays like; may be changed at any time."""
         self.batcher = Batcher(net.run, streams, max_batch)
-        self._device = net.device
+        self._device = self._batched_for = net.device
         self.gpu_batch = GPU_BATCH
         """Leaves that a worker is to hand a GPU at once."""
         self._encode = _find_encode(net)
@@ -213,9 +216,12 @@ class NetEvaluator:
         self.cache_hits = 0
         self._layout = output_layout(net.info)
         self._owns = "ownership" in net.info.heads
+        self.has_optimism = "policy_optimistic" in net.info.heads
+        """Whether the net has an optimistic policy besides."""
         self._options = Options(suicide_alive=int(net.info.pass_alive_under_suicide))
         self._cache_bytes = cache_mb << 20
-        self._caches: dict[tuple[int, int], EvaluationCache] = {}
+        self._caches: dict[tuple[int, int], tuple[int, EvaluationCache]] = {}
+        """By board, with its share; the one used last stands last."""
         self._guard = threading.Lock()
         self._own = threading.local()
 
@@ -228,11 +234,6 @@ class NetEvaluator:
     def has_ownership(self) -> bool:
         """Whether the net has an ownership head."""
         return self._owns
-
-    @property
-    def has_optimism(self) -> bool:
-        """Whether the net has an optimistic policy besides."""
-        return "policy_optimistic" in self.net.info.heads
 
     def describe(self) -> str:
         """Return what is used, in one line."""
@@ -262,13 +263,19 @@ class NetEvaluator:
     def has_moved(self) -> bool:
         """Whether the net runs elsewhere than when this was asked last: a GPU has failed.
 
-        As many runs are under way from then on as suit the processor; a search is to be made anew.
+        Fewer leaves at once suit the processor, so a search is to be made anew.
         """
         if self.net.device == self._device:
             return False
         self._device = self.net.device
-        self.batcher.use_streams(usable_cores())
         return True
+
+    def _look_at_device(self) -> None:
+        """Where a GPU has failed, have runs under way and batches merged as suit a processor."""
+        if self.net.device != self._batched_for:
+            self._batched_for = self.net.device
+            self.batcher.max_batch = CPU_MAX_BATCH
+            self.batcher.use_streams(usable_cores())
 
     def tune_batch(self, width: int, height: int) -> threading.Thread | None:
         """Measure in the background how many leaves to hand a GPU, unless that is known."""
@@ -318,6 +325,8 @@ class NetEvaluator:
             rows = _meta_rows(profile, width * height)
             numbers[self._n_globals :] = rows[history.turns[ply]["to_play"]]
             numbers = numbers[: self._n_globals]
+        if not self.has_optimism:
+            optimism = 0.0  # so that a root and a leaf, asked for other shares, are the same
         besides = distinct_points(width, height), salt, self.threat_nodes
         self._begin(batch, slot, history, ply, rules, symmetry, optimism, *besides)
         reader, told = self._reader(), self._options
@@ -356,6 +365,7 @@ class NetEvaluator:
             store(cache, batch, missing, *tables)
 
     def _finish(self, batch: EvalBatch, slots: npt.NDArray[np.int64], raw: RawOutputs) -> None:
+        self._look_at_device()
         height, width = batch.spatial.shape[2:]
         outputs = output_arrays(raw)
         wrong = misshapen_output(outputs, self._layout, width * height)
@@ -432,19 +442,20 @@ class NetEvaluator:
     def clear_cache(self) -> None:
         """Forget every evaluation."""
         with self._guard:
-            for cache in self._caches.values():
+            for _, cache in self._caches.values():
                 clear_cache(cache)
 
     def _cache(self, width: int, height: int) -> EvaluationCache:
         with self._guard:
-            cache = self._caches.pop((width, height), None)
-            if cache is None:
-                if len(self._caches) == CACHED_SIZES:
-                    del self._caches[next(iter(self._caches))]
-                share = self._cache_bytes // CACHED_SIZES
-                cache = new_cache(width * height, self._owns, share)
-            self._caches[width, height] = cache  # the latest one last
-            return cache
+            found = self._caches.pop((width, height), None)
+            if found is None:
+                if len(self._caches) == len(CACHE_SHARES):
+                    share, _ = self._caches.pop(next(iter(self._caches)))
+                else:
+                    share = CACHE_SHARES[len(self._caches)]
+                found = share, new_cache(width * height, self._owns, self._cache_bytes // share)
+            self._caches[width, height] = found
+            return found[1]
 
     def _reader(self) -> Reader:
         """Return the calling thread's memory for reading ladders."""
@@ -508,4 +519,4 @@ def serve(
         evaluator.gpu_batch = recall_batch(net) or GPU_BATCH
         return evaluator
     streams = threads or usable_cores()
-    return make(net, streams, max_batch or 16, cache_mb)
+    return make(net, streams, max_batch or CPU_MAX_BATCH, cache_mb)

@@ -17,7 +17,7 @@ from typing import Self
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.go.position import Position
 from gtp_engine.play.loading import EngineUnavailableError
-from gtp_engine.play.settings import Settings, default_memory
+from gtp_engine.play.settings import Settings, share_memory
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.batching import TreeBatcher
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
@@ -170,7 +170,7 @@ class AnalysisScheduler:
             at_once=at_once,
             threads=settings.threads,
             batch=settings.batch,
-            memory_mb=settings.memory or default_memory(),
+            memory_mb=share_memory(settings.memory)[0],
             seed=settings.seed or 0,
         )
 

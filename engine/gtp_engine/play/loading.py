@@ -25,7 +25,7 @@ from gtp_engine.evaluators.nets.net_files import (
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.games import FIVE
 from gtp_engine.go.rules import ATARI_GO, GO
-from gtp_engine.play.settings import Settings, default_memory
+from gtp_engine.play.settings import Settings, share_memory
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-LARGEST_CACHE_MB = 128
-"""Most of the memory allowed that goes to remembered evaluations; at most a quarter does."""
 
 SHARE_OF_A_LEAF = 200
 """At the root of a search so many times the positions are read that are read at a leaf."""
@@ -358,7 +356,7 @@ class Loader:
             make=make,
             threads=settings.threads,
             max_batch=settings.batch,
-            cache_mb=self._cache_mb,
+            cache_mb=share_memory(settings.memory)[1],
         )
         if wants_rollout_params(evaluator):
             changed = ROLLOUT_PARAMS.changed_by(self.params)
@@ -400,14 +398,6 @@ class Loader:
         seed = self._settings.seed
         return random.SystemRandom().randrange(2**31) if seed is None else seed
 
-    @property
-    def _memory_mb(self) -> int:
-        return self._settings.memory or default_memory()
-
-    @property
-    def _cache_mb(self) -> int:
-        return min(LARGEST_CACHE_MB, self._memory_mb // 4)
-
     def _new_search(self, evaluator: "Evaluator") -> "Search":
         from gtp_engine.search.search import Search
 
@@ -418,6 +408,6 @@ class Loader:
             self.params,
             threads=threads,
             batch=batch,
-            memory_mb=self._memory_mb - self._cache_mb,
+            memory_mb=share_memory(settings.memory)[0],
             seed=self._seed(),
         )

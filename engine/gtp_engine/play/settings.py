@@ -111,6 +111,17 @@ RECIPES: dict[str, dict[str, Any]] = {
 """Published searches by name, as fields of `Settings`."""
 
 
+LARGEST_CACHE_MB = 128
+"""Most of the memory allowed that goes to remembered evaluations; at most a quarter does."""
+
+
+def share_memory(allowed: int | None) -> tuple[int, int]:
+    """Return the megabytes of trees and of the cache, of those allowed; None: `default_memory`."""
+    memory = allowed or default_memory()
+    cache = min(LARGEST_CACHE_MB, memory // 4)
+    return memory - cache, cache
+
+
 def default_memory() -> int:
     """Return how many megabytes tree and cache use where the user does not say.
 

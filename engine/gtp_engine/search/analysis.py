@@ -25,7 +25,8 @@ class MoveReport:
     utility: float
     """What the search maximised: value and score, -1..1 and a little beyond."""
     prior: float
-    """The net's policy, 0..1, over legal moves."""
+    """What the search follows at first, 0..1 over the moves allowed: the net's policy, at the root
+    after temperature and noise."""
     lcb: float
     """Lower confidence bound of the winrate."""
     utility_lcb: float = field(default=0.0, kw_only=True)

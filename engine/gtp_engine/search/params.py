@@ -70,6 +70,8 @@ class SearchParams:
     shape_share: float = _within(0.5, 0, 1)
     """Share of priors and values that comes from shapes where a net plays five in a row; as set
     when the engine loaded."""
+    told: frozenset[str] = field(default=frozenset(), compare=False)
+    """Names of the fields that somebody set, perhaps to the usual value."""
 
     def with_option(self, name: str, text: str) -> "SearchParams":
         """Return a copy with one field set from text.
@@ -80,10 +82,11 @@ class SearchParams:
         if name not in RANGES:
             raise ValueError(f"unknown parameter {name[:40]!r}")
         low, high = RANGES[name]
+        told = self.told | {name}
         value: Any
         if isinstance(getattr(self, name), bool):
             try:
-                return replace(self, **{name: parse_switch(text)})
+                return replace(self, told=told, **{name: parse_switch(text)})
             except BadValueError as error:
                 raise ValueError(f"{name}: {error}") from None
         value = parse_number(text)
@@ -95,14 +98,18 @@ class SearchParams:
             if value != int(value):
                 raise ValueError(f"{name} is a whole number, not {text[:20]!r}")
             value = int(value)
-        return replace(self, **{name: value})
+        return replace(self, told=told, **{name: value})
 
-    def changed_by(self, told: "SearchParams") -> "SearchParams":
-        """Return a copy with every field that is not the default in others."""
+    def changed_by(self, others: "SearchParams") -> "SearchParams":
+        """Return a copy with every field that others set: by name, or to an unusual value."""
         usual = SearchParams()
-        names = (field.name for field in fields(self))
-        changed = {n: getattr(told, n) for n in names if getattr(told, n) != getattr(usual, n)}
-        return replace(self, **changed)
+        values = {name: getattr(others, name) for name in RANGES}
+        changed = {
+            name: value
+            for name, value in values.items()
+            if name in others.told or value != getattr(usual, name)
+        }
+        return replace(self, told=self.told | others.told, **changed)
 
     def score_around(self, center_white: float, area: int) -> "ScoreUtility":
         """Return how points count around White's lead, on a board of so many points."""
@@ -148,7 +155,7 @@ class ScoreUtility(NamedTuple):
 
 
 RANGES: dict[str, tuple[float, float]] = {
-    each.name: each.metadata["range"] for each in fields(SearchParams)
+    each.name: each.metadata["range"] for each in fields(SearchParams) if each.metadata
 }
 """Lowest and highest value of every parameter that may be set."""
 

@@ -160,8 +160,9 @@ class Search:
         Raises:
             NetFileError: The net failed.
         """
+        began = time.monotonic()
         run = self.begin(limits, report)
-        began = before = time.monotonic()
+        before = time.monotonic()
         try:
             while not run.is_over:
                 run.step()
@@ -171,8 +172,9 @@ class Search:
         except BaseException:
             run.abandon()
             raise
+        found = run.end()
         self.seconds += time.monotonic() - began
-        return run.end()
+        return found
 
     def begin(self, limits: Limits, report: ReportRequest | None = None) -> Run:
         """Begin what `run` does, and leave the rest to the caller.

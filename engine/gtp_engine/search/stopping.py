@@ -1,8 +1,9 @@
 """What ends a search: limits, the clock, a settled or a clear choice, and whoever asks it to stop.
 
-A choice is settled when nothing can change it any more, and clear when it is in no doubt. Both are
-old ways to spend time where it counts (Huang, Coulom, Lin 2010, "Time Management for Monte-Carlo
-Tree Search Applied to the Game of Go"; Baier and Winands 2012 call them EARLY and CLOSE).
+A choice is settled when no other move can get as many visits, and clear when it is in no doubt.
+Both are old ways to spend time where it counts (Huang, Coulom, Lin 2010, "Time Management for
+Monte-Carlo Tree Search Applied to the Game of Go"; Baier and Winands 2012 call them EARLY and
+CLOSE).
 
 Only the standard library is imported here.
 """
@@ -126,6 +127,8 @@ class StopCondition:
             to_come = (soft_seconds - elapsed) * self.playouts / elapsed
             if self._limits.playouts is not None:
                 to_come = min(to_come, self._limits.playouts - self.playouts)
+            if self._limits.visits is not None:
+                to_come = min(to_come, self._limits.visits - self._root_visits())
             certain = is_settled(children, to_come)
         if certain:  # never the other way: another thread may have ended the run meanwhile
             self.end()

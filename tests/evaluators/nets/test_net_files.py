@@ -149,3 +149,15 @@ def test_without_a_home_folder_there_are_the_nets_that_came_along(
     monkeypatch.setattr(Path, "home", homeless)
     assert sorted(known_nets()) == ["default", "small"]
     assert find_parts(None)[0].files.fp32 == folders[0] / "default.onnx"
+
+
+@pytest.mark.parametrize("set_to", ["", None])
+def test_without_a_name_the_folder_of_nets_is_not_where_the_program_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, set_to: str | None
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    if set_to is None:
+        monkeypatch.delenv("GTP_ENGINE_NETS", raising=False)
+    else:
+        monkeypatch.setenv("GTP_ENGINE_NETS", set_to)
+    assert user_folder().is_absolute()

@@ -211,12 +211,14 @@ def test_what_was_measured_long_ago_goes(files: NetFiles) -> None:
     (old,) = measurements_folder().iterdir()
     remember("of last month", {"speed_up": 3.0})
     os.utime(old, (0.0, time.time() - 1.01 * KEPT_SECONDS))
+    assert recall("old") is None and old.exists(), "until something else is measured"
     remember("new", {"speed_up": 4.0})
     assert [recall(subject) for subject in ("old", "of last month", "new")] == [
         None,
         {"speed_up": 3.0},
         {"speed_up": 4.0},
     ]
+    assert not old.exists()
 
 
 def test_what_cannot_be_kept_leaves_nothing_behind(

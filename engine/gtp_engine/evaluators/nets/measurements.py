@@ -46,7 +46,10 @@ def measurements_folder() -> Path:
 def recall(subject: str) -> dict[str, object] | None:
     """Return what was measured of a subject; None if it is not known."""
     try:
-        document = json.loads(read_file(_file(subject)))
+        path = _file(subject)
+        document = json.loads(read_file(path))
+        if path.stat().st_mtime < time.time() - KEPT_SECONDS:
+            return None
     except (OSError, RuntimeError, ValueError):  # RuntimeError: also JSON that is too deep
         return None
     if not isinstance(document, dict) or document.get("subject") != subject:

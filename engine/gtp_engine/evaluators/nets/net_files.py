@@ -67,8 +67,9 @@ def user_folder() -> Path:
     Raises:
         RuntimeError: The user has no home folder.
     """
-    if "GTP_ENGINE_NETS" in os.environ:
-        return Path(os.environ["GTP_ENGINE_NETS"])
+    named = os.environ.get("GTP_ENGINE_NETS")
+    if named:  # empty, it would be the folder that the program happens to run in
+        return Path(named)
     return user_data_base() / "gtp-engine" / "nets"
 
 
