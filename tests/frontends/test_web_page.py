@@ -233,6 +233,8 @@ def test_a_lost_connection_is_made_again(browser: Any, server: Served) -> None:
         text(tab, "#note", "The connection is lost")
         tap(tab, "E5")
         assert stones(tab) == 0, "nobody would hear of it"
+        load(tab, GAME)
+        text(tab, "#note", "That was not sent")
         tab.clock.resume()
         with server.client() as client:
             wish(client, "play", at="E5", turn=0)

@@ -13,6 +13,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ from gtp_engine.children import own_command
 from gtp_engine.commands.registry import run
 from gtp_engine.coords import BLACK
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.frontends.web.game import WebGame
+from gtp_engine.evaluators.human_profile import HumanProfile
+from gtp_engine.frontends.web.game import MOST_WISHES, TOO_BUSY, WebGame
 from gtp_engine.frontends.web.server import (
     MOST_MESSAGE,
     MOST_TABS,
@@ -33,6 +35,7 @@ from gtp_engine.frontends.web.server import (
     WebServer,
     _Connection,
 )
+from gtp_engine.go.rules import Rules
 from gtp_engine.go.sgf import load_sgf, parse_sgf
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.loading import EngineUnavailableError
@@ -332,6 +335,55 @@ def test_what_does_not_change_the_game_does_not_hurry_the_engine(name: str) -> N
     assert not game._stop.is_set() and game._cancel.is_set() == (name == "cancel")
     game.wish(json.dumps({"do": "undo"}))
     assert game._stop.is_set()
+
+
+def test_of_wishes_to_look_the_newest_waits_and_others_that_are_dropped_are_told() -> None:
+    game = WebGame(Engine(Settings(size=(5, 5)), evaluator=FakeEvaluator()), "both", [])
+    for turn in range(2 * MOST_WISHES):
+        game.wish(json.dumps({"do": "look", "turn": turn}))
+    assert game._wishes.qsize() == 1 and not game._state["said"]
+    for _ in range(2 * MOST_WISHES):
+        game.wish(json.dumps({"do": "undo"}))
+    assert game._state["said"] == [TOO_BUSY]
+    game._obey(game._wishes.get())
+    assert game._looks_at == 2 * MOST_WISHES - 1
+    for turn in (7, 8):  # the first one has been obeyed: another may wait
+        game.wish(json.dumps({"do": "look", "turn": turn}))
+    assert game._wishes.full()
+    game.wish(json.dumps({"do": "look", "turn": -1}))
+    while not game._wishes.empty():
+        wished = game._wishes.get()
+        if isinstance(wished, dict) and wished["do"] == "look":
+            game._obey(wished)
+    assert game._looks_at is None
+
+
+def test_a_page_that_comes_while_the_engine_loads_knows_the_rules() -> None:
+    settings = Settings(size=(5, 5), rules=Rules.parse("japanese"))
+    game = WebGame(Engine(settings, evaluator=FakeEvaluator()), "both", [])
+    assert json.loads(game.text)["rules"] == "japanese"
+    assert "japanese" in game.choices()["rules"]
+
+
+def test_a_human_profile_is_shown_and_can_be_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine(Settings(size=(5, 5)), evaluator=FakeEvaluator())
+    game = WebGame(engine, "both", [])
+
+    def adopt(profile: HumanProfile | None) -> None:
+        engine.settings = replace(engine.settings, human_profile=profile)
+
+    refuse = engine.set_human_profile  # this evaluator takes none
+    seat = {**SEAT, "net": "default"}
+    monkeypatch.setattr(engine, "set_human_profile", adopt)
+    for name in ("rank_5k", "", "rank_3d"):
+        game._do_seat({**seat, "profile": name})
+        assert game._seats()["profile"] == name
+    monkeypatch.setattr(engine, "set_human_profile", refuse)
+    game._do_seat({**seat, "profile": "rank_3d", "level": "7"})  # nothing new about the profile
+    game._do_seat({**seat, "profile": ""})
+    assert engine.settings.human_profile is None and game._seats()["profile"] == ""
+    with pytest.raises(EngineUnavailableError, match="takes no human profile"):
+        game._do_seat({**seat, "profile": "rank_5k"})
 
 
 @pytest.mark.parametrize("komi", [None, 0.5])

@@ -4,7 +4,6 @@ Pages send wishes, small JSON objects whose `do` names a method `_do_...` here, 
 SGF file. They are told the whole state as one JSON text, whenever it has changed.
 """
 
-import contextlib
 import json
 import queue
 import threading
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from gtp_engine.go.position import Position
     from gtp_engine.play.adjudication.status import FinalStatus
 
-MOST_WISHES = 64  # that wait; more are dropped
+MOST_WISHES = 64  # that wait; more are dropped, and it is said
 MOST_TEXT = 100  # characters of a value in a wish
 MOST_MOVES = 1500  # of a game that is loaded
 MOST_PLAYOUTS = 10_000  # of a move
@@ -48,6 +47,7 @@ ANALYSIS_VISITS = 20_000
 MOST_REVIEW_VISITS = 400
 REVIEW_MB = 256  # of trees, beside the game's
 REPORT_SECONDS = 0.25
+TOO_BUSY = "Too much waits already: the engine is busy, try again later."
 
 _URGENT = ("load", "new", "undo", "redo", "resign", "go", "stop", "score", "seat")
 """Wishes that make the engine move at once."""
@@ -73,6 +73,8 @@ class WebGame:
         self._table = Table(engine, SEATS[seat])
         self._notices = notices
         self._wishes: queue.Queue[dict[str, Any] | bytes] = queue.Queue(MOST_WISHES)
+        self._look_wish: dict[str, Any] | None = None
+        """The newest wish to look, while one is in line."""
         self._stop: threading.Event | None = None
         """Cuts short what runs at the moment."""
         self._is_moving = False
@@ -101,6 +103,7 @@ class WebGame:
             "found": None,
             "count": None,
             "review": None,
+            "rules": _title(engine.settings.rules),  # as fields of the page begin
         }
         self.on_change: Callable[[], None] = lambda: None
         """Called from any thread whenever `text` is another one."""
@@ -129,14 +132,28 @@ class WebGame:
             return
         if not isinstance(wish, bytes | dict):
             return
-        with contextlib.suppress(queue.Full):
-            self._wishes.put_nowait(wish)
         does = "load" if isinstance(wish, bytes) else wish.get("do")
+        self._put_in_line(wish)
         if does == "cancel":
             self._do_cancel({})
         stop = self._stop
         if stop is not None and (does in _URGENT or not self._is_moving):
             stop.set()
+
+    def _put_in_line(self, wish: dict[str, Any] | bytes) -> None:
+        """Put a wish in line; of those to look, which a slider sends by the dozen, one waits."""
+        if isinstance(wish, dict) and wish.get("do") == "look":
+            with self._guard:
+                waits, self._look_wish = self._look_wish is not None, wish
+            if waits:
+                return
+        try:
+            self._wishes.put_nowait(wish)
+        except queue.Full:
+            with self._guard:
+                self._look_wish = None if wish is self._look_wish else self._look_wish
+            if TOO_BUSY not in self._state["said"]:  # a flood of wishes is no flood of news
+                self._say(TOO_BUSY.removesuffix("."))
 
     # The engine's thread --------------------------------------------------------------------------
 
@@ -292,7 +309,9 @@ class WebGame:
         self._tell_count(self._table.turn_status(self._status, point))
 
     def _do_look(self, wish: dict[str, Any]) -> None:
-        turn = wish.get("turn")
+        with self._guard:
+            newest, self._look_wish = self._look_wish or wish, None
+        turn = newest.get("turn")
         self._looks_at = turn if isinstance(turn, int) and turn >= 0 else None
 
     def _do_seat(self, wish: dict[str, Any]) -> None:
@@ -311,13 +330,15 @@ class WebGame:
         if net != before:
             self._show(doing="loading the net")
             engine.open_net(net)
-        if whom is not None:
+        if profile != self._seats()["profile"]:
             try:
                 engine.set_human_profile(whom)
             except EngineUnavailableError:
-                if net != before:
-                    engine.open_net(before)
-                raise
+                if whom is not None:
+                    if net != before:
+                        engine.open_net(before)
+                    raise
+                engine.settings = replace(engine.settings, human_profile=None)  # of another net
         engine.settings = replace(engine.settings, playouts=most)
         if level != self._seats()["level"]:  # a page may leave open how moves are chosen else
             engine.set_level(int(level))
@@ -489,7 +510,7 @@ class WebGame:
             to_play=position.to_play,
             captured=[position.captured(color) for color in (WHITE, BLACK)],
             names=[names[BLACK], names[WHITE]],
-            rules=rules.title or "other",
+            rules=_title(rules),
             komi=position.komi,
             result=table.result,
             is_ready=True,
@@ -508,6 +529,7 @@ class WebGame:
             "net": next(name for name, file in self._nets.items() if file == net),
             "level": str(settings.level or highest_level()),
             "playouts": str(settings.playouts or ""),
+            "profile": "" if settings.human_profile is None else settings.human_profile.name,
         }
 
     def _say(self, sentence: str) -> None:
@@ -531,3 +553,8 @@ def _text(wish: dict[str, Any], key: str) -> str:
     if not isinstance(text, str) or len(text) > MOST_TEXT:
         raise ValueError(f"the page does not say {key}, or too much")
     return text.strip()
+
+
+def _title(rules: Rules) -> str:
+    """Return what pages call rules."""
+    return rules.title or "other"

@@ -28,7 +28,13 @@ function connect() {
 
 function wish(what, more = {}) {
   hint = "";
-  if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ do: what, ...more }));
+  send(JSON.stringify({ do: what, ...more }));
+}
+
+// Nothing is kept for later: the game may be another one by then.
+function send(message) {
+  if (socket.readyState === WebSocket.OPEN) socket.send(message);
+  else refuse("That was not sent: there was no connection.");
 }
 
 function take(state) {
@@ -221,7 +227,7 @@ async function load(file) {
   if (!file) return;
   if (file.size > MOST_FILE) return refuse("The file is too large for a game.");
   hint = "";
-  socket.send(await file.arrayBuffer());
+  send(await file.arrayBuffer());
 }
 
 function option(value) {
