@@ -183,13 +183,13 @@ class FakeEngine(Engine):
             ownership=ownership,
         )
 
-    def final_status(self) -> FakeStatus:
+    def final_status(self, stop: threading.Event | None = None) -> FakeStatus:
         position = self.position
         dead = [parse_vertex(vertex, position.width, position.height) for vertex in self.dead]
         stones = position.stones(1) + position.stones(2)
         return FakeStatus(dead, [point for point in stones if point not in dead], [], [], [])
 
-    def final_score(self) -> float:
+    def final_score(self, stop: threading.Event | None = None) -> float:
         return 3.5
 
     def rest(self) -> None:

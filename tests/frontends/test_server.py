@@ -5,7 +5,9 @@ import re
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -177,6 +179,25 @@ def test_genmove_is_ended_by_an_interrupt_alone() -> None:
         assert client.reply() == "=1 A19"
         assert client.reply() == "=2 gtp-engine"
         assert engine.was_stopped
+
+
+@pytest.mark.parametrize("command", ["final_score", "final_status_list dead"])
+def test_a_count_is_ended_by_an_interrupt(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = FakeEngine()
+    plain = {name: getattr(engine, name) for name in ("final_score", "final_status")}
+
+    def count(name: str, stop: threading.Event) -> Any:
+        engine.is_thinking.set()
+        assert stop.wait(TIMEOUT)
+        return plain[name](stop)
+
+    for name in plain:
+        monkeypatch.setattr(engine, name, partial(count, name))
+    with Conversation(engine) as client:
+        client.send(f"1 {command}\n".encode())
+        assert engine.is_thinking.wait(TIMEOUT)
+        client.send(b"# interrupt\n")
+        assert client.reply().startswith("=1 ")
 
 
 def test_an_interrupt_is_not_meant_for_later_searches() -> None:

@@ -1,5 +1,6 @@
 """Dead stones, seki, territory and the count, on diagrams."""
 
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -386,6 +387,14 @@ def test_a_group_in_doubt_is_read_out(winner: int) -> None:
     for fight in fights:
         assert fight.is_dead == (fight.group[0].color != winner)
         assert min(fight.chances) == pytest.approx(max(fight.chances))
+
+
+def test_no_group_is_read_once_the_reading_is_stopped() -> None:
+    position = position_of(FIGHT, AREA)
+    found = explain(position, np.zeros((7, 7), np.float32))
+    stop = threading.Event()
+    stop.set()
+    assert read_fights(Verdict(BLACK), position, found, stop) == []
 
 
 SEKI = """

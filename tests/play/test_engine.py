@@ -681,7 +681,11 @@ def test_a_board_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[tuple[int, float]] = []
 
     def judge_aloud(
-        evaluator: Evaluator, position: Position, *, close_borders: bool
+        evaluator: Evaluator,
+        position: Position,
+        *,
+        close_borders: bool,
+        stop: threading.Event | None,
     ) -> FinalStatus:
         assert close_borders, "people want to know whose the land will be"
         judged.append((position.ply, position.komi))
@@ -690,7 +694,12 @@ def test_a_board_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gtp_engine.play.adjudication.status.judge", judge_aloud)
     made = engine(FlatEvaluator(), rules=Rules.parse("japanese"), komi=0.5)
     made.play_sequence([(BLACK, at("C3")), (WHITE, at("C4"))])
+    stop = threading.Event()
+    stop.set()
+    cut_short = made.final_status(stop)
+    assert judged.pop() == (2, 0.5)
     first = made.final_status()
+    assert first is not cut_short, "what is not read out is not kept"
     assert made.final_status() is first and made.final_score() == first.white_score
     assert judged == [(2, 0.5)]
     # Whatever the answer depends on asks anew: the stones, the komi, the rules, the prisoners.

@@ -446,11 +446,15 @@ class Engine(Game):
 
     # The count ------------------------------------------------------------------------------------
 
-    def final_status(self) -> "FinalStatus":
+    def final_status(self, stop: threading.Event | None = None) -> "FinalStatus":
         """Return which stones are dead and whose the points are, as things stand.
 
         Asked again before the next move, it gives the same answer at once.
         After this engine's pass in a clean-up all stones that are left are alive.
+
+        Args:
+            stop: Once it is set, from any thread, groups in doubt are read no further. Such an
+                answer is not kept.
         """
         from gtp_engine.play.adjudication.chains import find_chains
         from gtp_engine.play.adjudication.status import judge, status_of
@@ -466,7 +470,9 @@ class Engine(Game):
             if has_passed and position.board.tobytes() == self._cleaned_up:
                 found = status_of(position, find_chains(position), ())
             else:
-                found = judge(search.evaluator, position, close_borders=True)
+                found = judge(search.evaluator, position, close_borders=True, stop=stop)
+                if stop is not None and stop.is_set():
+                    return found
             self._judgement = (asked, found)
         return self._judgement[1]
 
@@ -479,14 +485,21 @@ class Engine(Game):
         others = (position.width, position.height, position.rules, self.settings.human_profile)
         return bytes(position.board.tobytes() + position.turn.tobytes() + repr(others).encode())
 
-    def final_score(self) -> float:
-        """Return White's points minus Black's, dead stones removed; 0 without a result."""
+    def final_score(self, stop: threading.Event | None = None) -> float:
+        """Return White's points minus Black's, dead stones removed; 0 without a result.
+
+        Args:
+            stop: As for `final_status`; an answer cut short by it is not noted as the result.
+        """
         position = self.position
+        is_kept = True
         if position.rules.must_move or position.is_void:
             score = position.white_margin()
         else:
-            score = self.final_status().white_score
-        if position.is_over:
+            status = self.final_status(stop)
+            score = status.white_score
+            is_kept = self._judgement is not None and self._judgement[1] is status
+        if position.is_over and is_kept:
             from gtp_engine.go.scoring import result_of
 
             self.note_result(result_of(position, score))

@@ -282,7 +282,9 @@ def _undo(session: Session, count: int) -> None:
 @commands.command("final_score")
 def final_score(session: Session, arguments: Arguments) -> str:
     """Count the game, dead stones removed."""
-    return format_score(session.net_engine().final_score())
+    engine = session.net_engine()
+    with session.searching() as stop:
+        return format_score(engine.final_score(stop))
 
 
 def format_score(score_white: float) -> str:
@@ -303,7 +305,9 @@ def final_status_list(session: Session, arguments: Arguments) -> str:
     status = arguments.word(0, "a status")
     if status not in _STATUSES:
         raise GtpError(f"syntax error: the status must be one of {', '.join(_STATUSES)}")
-    points: list[int] = getattr(session.net_engine().final_status(), status)
+    engine = session.net_engine()
+    with session.searching() as stop:
+        points: list[int] = getattr(engine.final_status(stop), status)
     return "\n".join(
         " ".join(session.vertex(point) for point in chain)
         for chain in _by_chain(session.position, points)

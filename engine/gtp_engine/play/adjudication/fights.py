@@ -8,6 +8,7 @@ What is dead has to be captured: after two passes all that stands is alive, so t
 seki lives whatever the net thinks of it. Dead stones elsewhere are taken off beforehand.
 """
 
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -69,8 +70,16 @@ class Fight:
         return frozenset(p for one in self.group for p in one.stones)
 
 
-def read_fights(evaluator: Evaluator, position: Position, found: Explanation) -> list[Fight]:
+def read_fights(
+    evaluator: Evaluator,
+    position: Position,
+    found: Explanation,
+    stop: threading.Event | None = None,
+) -> list[Fight]:
     """Read all groups that are in doubt, the largest first.
+
+    Args:
+        stop: Once it is set, from any thread, only the groups that are read by then are returned.
 
     Raises:
         NetFileError: The net failed.
@@ -78,7 +87,9 @@ def read_fights(evaluator: Evaluator, position: Position, found: Explanation) ->
     fights: list[Fight] = []
     dead = set(found.dead)
     for group in sorted(_in_doubt(position, found), key=_size, reverse=True):
-        fight = _read(evaluator, position, found.chains, group, dead)
+        fight = _read(evaluator, position, found.chains, group, dead, stop)
+        if stop is not None and stop.is_set():
+            break  # one of its searches may have ended too early
         if fight is not None:
             fights.append(fight)
             dead = dead | fight.stones if fight.is_dead else dead - fight.stones
@@ -109,6 +120,7 @@ def _read(
     chains: Iterable[Chain],
     group: list[Chain],
     dead: set[int],
+    stop: threading.Event | None,
 ) -> Fight | None:
     """Read a fight; None where too little hangs on it."""
     stones = {p for one in group for p in one.stones}
@@ -123,17 +135,23 @@ def _read(
     rules = replace(rules, komi=-round((alive + lost) / 2))
     chances = []
     for first in (opponent(group[0].color), group[0].color):
-        winrate = _winrate(evaluator, without_history(position, first, rules, gone), moves)
+        board = without_history(position, first, rules, gone)
+        winrate = _winrate(evaluator, board, moves, stop)
         chances.append(winrate if first == group[0].color else 1.0 - winrate)
     return Fight(tuple(group), group[0].head in dead, (chances[0], chances[1]))
 
 
-def _winrate(evaluator: Evaluator, position: Position, moves: frozenset[int]) -> float:
+def _winrate(
+    evaluator: Evaluator,
+    position: Position,
+    moves: frozenset[int],
+    stop: threading.Event | None,
+) -> float:
     """Return the chances of the player to move when both play these moves only."""
     search = Search(evaluator, SearchParams(score_utility=0.0, dynamic_score_utility=0.0))
     only = tuple(AvoidRule(color, moves, _ANY_PLY, allow=True) for color in (BLACK, WHITE))
     search.set_position(position, avoid=only)
-    return search.run(Limits(visits=READING_VISITS)).winrate
+    return search.run(Limits(visits=READING_VISITS, stop=stop)).winrate
 
 
 def _moves_of_the_fight(

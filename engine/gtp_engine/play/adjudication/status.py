@@ -5,6 +5,7 @@ border is still open, a count gives the land on both sides to nobody; people wan
 will be.
 """
 
+import threading
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -51,7 +52,12 @@ def adjudicate(position: Position, ownership: Ownership | None) -> FinalStatus:
 
 
 def judge(
-    evaluator: Evaluator, position: Position, *, read: bool = True, close_borders: bool = False
+    evaluator: Evaluator,
+    position: Position,
+    *,
+    read: bool = True,
+    close_borders: bool = False,
+    stop: threading.Event | None = None,
 ) -> FinalStatus:
     """Judge a position as finished; the same stones are always judged alike.
 
@@ -61,6 +67,8 @@ def judge(
         read: Whether groups in doubt are read out, which takes up to a few seconds.
         close_borders: Whether land behind an open border is its expected owner's; a count on the
             board gives it to nobody.
+        stop: Ends the reading once it is set, from any thread; groups that are not read by then
+            stay as they are expected to be.
 
     Raises:
         NetFileError: The net does not take this board, or failed.
@@ -69,7 +77,7 @@ def judge(
     found = explain(position, ownership)
     dead = set(found.dead)
     if read and ownership is not None:
-        for fight in read_fights(evaluator, position, found):
+        for fight in read_fights(evaluator, position, found, stop):
             dead = dead | fight.stones if fight.is_dead else dead - fight.stones
     expected = found.expected if close_borders else None
     return status_of(position, found.chains, dead, expected)
