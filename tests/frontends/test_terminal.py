@@ -696,6 +696,16 @@ def test_territory_gives_no_move_away(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "'s moves" in Sitting(monkeypatch, "c3", "hint").text
 
 
+@pytest.mark.parametrize("leave", ["undo", "back 2", "new 7"])
+def test_territory_gives_no_move_away_where_a_hint_was_asked_for_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, leave: str
+) -> None:
+    text = Sitting(monkeypatch, "territory", "c3", "hint", leave).text
+    before, after = text.rsplit(f"> {leave}", 1)
+    assert "'s moves" in before
+    assert "Black wins" in after and "'s moves" not in after
+
+
 def test_candidates_of_both_players(monkeypatch: pytest.MonkeyPatch) -> None:
     text = Sitting(monkeypatch, "c3", "both").text
     assert "Black's moves" in text and "White's moves" in text

@@ -436,7 +436,7 @@ class TerminalGame:
         if not self._table.take_back():
             self._message.append("There is no move of yours to take back.")
             return
-        self._view = View()
+        self._view, self._was_asked = View(), False
         self._message.append("Taken back.")
 
     def _step_some(self, step: Callable[[], bool], rest: str) -> None:
@@ -452,7 +452,7 @@ class TerminalGame:
             done += 1
         if not done:
             self._message.append("There is no such move.")
-        self._view = View()
+        self._view, self._was_asked = View(), False
 
     def _hint(self, rest: str) -> None:
         if not self._table.result:
@@ -567,7 +567,7 @@ class TerminalGame:
 
     def _begin(self, record: GameRecord | None = None) -> None:
         self._table.begin()
-        self._view, self._cursor = View(), None
+        self._view, self._was_asked, self._cursor = View(), False, None
         self._file.begin(self._position, record)
 
     def _quit(self, rest: str) -> None:
