@@ -184,6 +184,26 @@ def test_a_flag_that_falls_is_answered_by_a_move_all_the_same(
     manager.leave()
 
 
+def test_after_a_board_it_is_our_turn_whatever_the_numbers_of_stones(engine: Engine) -> None:
+    manager = Manager(engine)
+    for line in ("START 15", "INFO timeout_turn 1000", "BOARD"):
+        manager.send(line)
+    # Four in a row for either player, and one more stone of our own.
+    for stone in (
+        "12,12,1",
+        *(f"{x},{y},{owner}" for x in range(4) for y, owner in ((7, 1), (2, 2))),
+    ):
+        manager.send(stone)
+    manager.send("DONE")
+    assert [manager.answer(), manager.answer()] == ["OK", "4,7"]
+    # The turns alternate from there on.
+    manager.send("TAKEBACK 4,7")
+    manager.send("PLAY 14,14")
+    manager.send("TURN 14,0")
+    assert [manager.answer() for _ in range(3)] == ["OK", "14,14", "4,7"]
+    manager.leave()
+
+
 def test_end_and_stop_reach_an_engine_that_thinks(engine: Engine) -> None:
     manager = Manager(engine)
     began = threading.Event()

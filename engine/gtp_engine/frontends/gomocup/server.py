@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import BLACK, WHITE, point_at, row_col
+from gtp_engine.coords import BLACK, WHITE, opponent, point_at, row_col
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.five.rules import FREESTYLE
 from gtp_engine.frontends.pipes import Inbox, Line, Output, Request
@@ -75,6 +75,8 @@ class Server:
         self._rules = FREESTYLE
         self._stones: list[tuple[int, int]] = []
         """Color and point, in order."""
+        self._to_play = BLACK
+        """Who is to move; after BOARD the numbers of stones need not tell."""
         self._info: dict[str, int] = {}
         self._line: Line | None = None
         self._began = 0.0
@@ -108,7 +110,7 @@ class Server:
                 return
             self._began = time.monotonic()
             handler = self._handlers.get(line.request.name)
-            before = list(self._stones)
+            before = list(self._stones), self._to_play
             try:
                 if handler is None:
                     answer = f"UNKNOWN command {line.request.name[:40]}"
@@ -117,10 +119,12 @@ class Server:
             except EOFError:  # in the middle of a board
                 return
             except (GomocupError, NetFileError, EngineUnavailableError) as error:
-                self._stones, answer = before, f"ERROR {error}"
+                self._stones, self._to_play = before
+                answer = f"ERROR {error}"
             except Exception as error:  # whatever it is, the game goes on
                 said = " ".join(str(error).split())
-                self._stones, answer = before, f"ERROR {type(error).__name__}: {said}"
+                self._stones, self._to_play = before
+                answer = f"ERROR {type(error).__name__}: {said}"
             if answer:
                 self._output.write(answer + "\r\n")
                 self._note("?" if answer.startswith("ERROR") else "<", answer)
@@ -139,13 +143,17 @@ class Server:
         width, height = numbers if len(numbers) == 2 else (numbers * 2)[:2]
         if not (min(width, height) >= LEAST_SIZE and max(width, height) <= LARGEST_SIZE):
             raise GomocupError(f"boards are {LEAST_SIZE} to {LARGEST_SIZE} points wide and high")
-        self._size, self._stones = (width, height), []
+        self._size = (width, height)
+        self._clear()
         return "OK"
 
     def _restart(self, rest: str) -> str:
         self._check_started()
-        self._stones = []
+        self._clear()
         return "OK"
+
+    def _clear(self) -> None:
+        self._stones, self._to_play = [], BLACK
 
     def _begin(self, rest: str) -> str:
         self._check_started()
@@ -162,15 +170,25 @@ class Server:
 
     def _add(self, text: str) -> int:
         point = self._empty_point(_integers(text, "a point"))
-        self._stones.append((self._to_play(), point))
+        self._put(point)
         return point
+
+    def _put(self, point: int) -> None:
+        self._stones.append((self._to_play, point))
+        self._to_play = opponent(self._to_play)
 
     def _take_back(self, rest: str) -> str:
         point = self._point(_integers(rest, "a point"))
         kept = [stone for stone in self._stones if stone[1] != point]
         if len(kept) == len(self._stones):
             raise GomocupError("there is no stone to take back")
+        color, last = self._stones[-1]
         self._stones = kept
+        if point == last:
+            self._to_play = color
+        else:
+            n_black = sum(color == BLACK for color, _ in kept)
+            self._to_play = BLACK if 2 * n_black <= len(kept) else WHITE
         return "OK"
 
     def _board(self, rest: str) -> str:
@@ -190,19 +208,21 @@ class Server:
         own = BLACK if len(by_owner[1]) >= len(by_owner[2]) else WHITE
         colors = {1: own, 2: 3 - own}
         self._stones = [(colors[owner], point) for owner, point in self._stones]
+        self._to_play = own
         return ""
 
     def _swap(self, rest: str) -> str:
-        self._stones = []
+        self._clear()
         for numbers in self._read_stones():
-            self._stones.append((self._to_play(), self._empty_point(numbers)))
+            self._put(self._empty_point(numbers))
         if len(self._stones) not in (0, 3, 5):
             raise GomocupError("swap2 is asked after 0, 3 or 5 stones")
         if not self._stones:
             width, height = self._size
             wanted = [(max(0, width // 2 + x), max(0, height // 2 + y)) for x, y in SWAP_OPENING]
             points = [self._empty_point(list(each)) for each in wanted]
-            self._stones = list(zip((BLACK, WHITE, BLACK), points, strict=True))
+            for point in points:
+                self._put(point)
             return " ".join(self._name(point) for point in points)
         n_stones, move = len(self._stones), self._move(is_choice=True)
         return move if len(self._stones) > n_stones else "SWAP"
@@ -250,7 +270,7 @@ class Server:
             is_choice: Keep it only where the player to move is rather winning.
         """
         seconds = self._seconds()
-        color = self._to_play()
+        color = self._to_play
         if not self._engine.wait_ready(seconds):
             from gtp_engine.play.plain_move import plain_move
 
@@ -268,7 +288,7 @@ class Server:
                 return ""
             assert decision.point is not None, "nobody resigns here"
             point = decision.point
-        self._stones.append((color, point))
+        self._put(point)
         return self._name(point)
 
     def _decide(self, color: int) -> "Decision":
@@ -316,15 +336,13 @@ class Server:
             if len(turns) < len(self._stones):
                 raise FiveError("White has more stones")
             game.play_all(turns)
+            if not game.is_over and game.to_play != self._to_play:
+                raise FiveError("it is the other player's turn")
         except FiveError:
-            game.set_up(by_color[BLACK], by_color[WHITE], self._to_play())
+            game.set_up(by_color[BLACK], by_color[WHITE], self._to_play)
         return game
 
     # Points -------------------------------------------------------------------------------------
-
-    def _to_play(self) -> int:
-        n_black = sum(color == BLACK for color, _ in self._stones)
-        return BLACK if 2 * n_black <= len(self._stones) else WHITE
 
     def _check_started(self) -> None:
         if not self._size[0]:
