@@ -30,6 +30,7 @@ from gtp_engine.frontends.review.stages import (
     Material,
     Mistake,
     Wish,
+    _confirm,
     position_at,
     review_stages,
 )
@@ -203,6 +204,39 @@ def test_a_mistake_loses_the_lesser_of_what_two_searches_say() -> None:
         assert [mistake.loss for mistake in material.mistakes] == [x for x in said if x >= 1.5]
 
 
+def test_a_mistake_loses_the_lesser_of_two_chances_too() -> None:
+    better = parse_vertex("C3", 9, 9)
+
+    def tried(lead: float, winrate: float) -> Mistake:
+        after_played, after_best = judgement(0.0), judgement(lead)
+        object.__setattr__(after_best, "black_winrate", 0.5 + winrate)
+        return Mistake(0, BLACK, PASS, better, after_played, after_best)
+
+    for first, second in (((3.0, 0.1), (2.0, 0.4)), ((2.0, 0.4), (3.0, 0.1))):
+        mistake, again = tried(*first), tried(*second)
+        stage = _confirm([mistake], 10)
+        wished = next(stage)
+        with pytest.raises(StopIteration):
+            stage.send(dict(zip(wished, (again.after_played, again.after_best), strict=True)))
+        assert (mistake.loss, mistake.chance_lost) == (2.0, pytest.approx(0.1))
+
+
+def test_limit_and_answers_are_of_as_many_decimals() -> None:
+    record, better = parse_sgf(GAME), parse_vertex("C3", 9, 9)
+    names = [f"{column}{row}" for column in "AB" for row in range(1, 9)]
+    lost = {name: 0.46 + 0.08 * n for n, name in enumerate(names)}  # some near any limit
+    leads = {Spot(1, move): 9.0 for move in (PASS, *Position(9, 9).points())}
+    leads |= {Spot(1, parse_vertex(name, 9, 9)): 1.0 + points for name, points in lost.items()}
+    leads |= {Spot(1): 1.0, Spot(2): 8.0, Spot(1, better): 1.0}
+    material = carry_out(record, leads, {1: better})
+    (mistake,) = make_report(record, material, name="game", digest="")["mistakes"]
+    nearly = mistake["nearly"]
+    assert any(nearly < points < nearly + 0.045 for points in lost.values())
+    assert {name: mistake["answers"][name] for name in names} == pytest.approx(lost)
+    for name, points in lost.items():
+        assert (mistake["answers"][name] <= nearly) == (points <= nearly)
+
+
 def run_all(record: GameRecord, log: SearchLog) -> tuple[Material | None, list[Wish]]:
     """Review a game with the fake evaluator; return what came of it and what was searched."""
     ends: list[Material | None] = []
@@ -306,7 +340,11 @@ def test_classes_and_words_go_by_the_loss_that_is_told() -> None:
     (mistake,) = report["mistakes"]
     assert [each["class"] for each in (mistake, report["moves"][1])] == [class_of(3.0)] * 2
     assert "C7 loses 3 points (mistake); better is C3." in annotated_sgf(record, report)
-    mistake |= {"loss": 0.0, "class": None, "chance_lost": 0.3, "chance_class": 1}
+    assert not mistake["by_chance"] and "BM[1]" in annotated_sgf(record, report)
+    mistake |= {"loss": 1.0, "class": 4, "chance_lost": 0.5, "chance_class": 0, "by_chance": True}
+    assert "BM[2]" in annotated_sgf(record, report)
+    mistake |= {"chance_lost": 0.3, "chance_class": 1}
+    del mistake["by_chance"]  # which older reports do not say
     words = "30 % of the chance to win (large mistake)"
     assert f"C7 loses {words}; better is C3." in " ".join(annotated_sgf(record, report).split())
     assert f"C7 lost {words}." in overview_page([report, report], "Bo")

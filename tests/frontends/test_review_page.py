@@ -149,11 +149,16 @@ def test_territory_and_the_list_of_mistakes(tab: Any, files: tuple[Path, Path]) 
 
 def test_a_mistake_by_chances_alone_is_told_in_chances(tab: Any, files: tuple[Path, Path]) -> None:
     tab.goto(files[0].as_uri())
-    tab.evaluate("Object.assign(moves[4], {loss: -0.2, class: null})")
+    tab.evaluate("Object.assign(moves[4], {loss: 1.2, class: 4}); mistakes.get(5).by_chance = true")
     tab.locator("#whose").select_option("black")
     assert tab.locator("#mistakes .grade").inner_text()[1:] == "20 % of chance"
     tab.locator("#mistakes button").first.click()
     assert "loses 20 % of chance" in tab.locator("#note").inner_text()
+    # What was played is not right in the drill, though it loses no points.
+    tab.evaluate(
+        "mistakes.get(5).answers[moves[4].point] = 0; startDrill(5); answer(moves[4].point)"
+    )
+    assert "is what was played; it loses 20 % of chance" in tab.locator("#note").inner_text()
 
 
 def test_the_drill_grades_an_answer(tab: Any, files: tuple[Path, Path]) -> None:

@@ -173,6 +173,7 @@ def _mistake(
         "move": vertex(mistake.played),
         "better": vertex(mistake.best),
         **{key: own[key] for key in figures},
+        "by_chance": mistake.by_chance,
         "black_lead_played": mistake.after_played.black_lead,
         "black_lead_better": mistake.after_best.black_lead,
         "line_played": line(mistake.played, mistake.after_played),
@@ -183,11 +184,9 @@ def _mistake(
             {"kind": reason.kind, "text": reason.text, "evidence": reason.evidence}
             for reason in explain(position, mistake)
         ],
-        "nearly": round(mistake.nearly, 2),
+        "nearly": mistake.nearly,
         "answers": {
-            vertex(move): round(loss, 1)
-            for move, loss in mistake.answers.items()
-            if move not in unsure
+            vertex(move): loss for move, loss in mistake.answers.items() if move not in unsure
         },
         "unsure": [vertex(move) for move in mistake.answers if move in unsure],
     }

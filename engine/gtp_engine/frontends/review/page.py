@@ -50,6 +50,7 @@ def _page_data(record: GameRecord, report: dict[str, Any], player: str | None) -
             {
                 "number": mistake["number"],
                 "color": mistake["color"],
+                "by_chance": mistake["by_chance"],
                 "better": at(mistake["better"]),
                 "line_better": at(*mistake["line_better"]),
                 "line_played": at(*mistake["line_played"]),

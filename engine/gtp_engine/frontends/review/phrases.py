@@ -30,20 +30,30 @@ def counted(what: str, number: float) -> str:
     return phrase("counts", what if count == "1" else f"{what}s", count=count)
 
 
-def loss_words(points: float, chance: float) -> str:
+def loss_words(points: float, chance: float, by_chance: bool) -> str:
     """Return what a mistake cost, in points, or in chances where it is one by these alone.
 
     Args:
         chance: Winrate lost, 0 to 1.
     """
-    if points >= LEAST_LOSS:
-        return counted("point", points)
-    return phrase("counts", "chance", percent=round(100 * chance))
+    if by_chance:
+        return phrase("counts", "chance", percent=round(100 * chance))
+    return counted("point", points)
+
+
+def grade_of(mistake: dict[str, Any]) -> int | None:
+    """Return the class of a mistake of a report; None for none."""
+    grade: int | None = mistake["chance_class" if _is_by_chance(mistake) else "class"]
+    return grade
 
 
 def graded_loss(mistake: dict[str, Any]) -> str:
     """Return what a mistake of a report cost, with its class: "5 points (mistake)"."""
-    points, chance = mistake["loss"], mistake["chance_lost"]
-    grade = mistake["class" if points >= LEAST_LOSS else "chance_class"]
-    words = loss_words(points, chance)
+    by_chance, grade = _is_by_chance(mistake), grade_of(mistake)
+    words = loss_words(mistake["loss"], mistake["chance_lost"], by_chance)
     return words if grade is None else f"{words} ({names('classes')[grade]})"
+
+
+def _is_by_chance(mistake: dict[str, Any]) -> bool:
+    """Whether a mistake of a report is one by chances alone; older reports leave that to tell."""
+    return bool(mistake.get("by_chance", mistake["loss"] < LEAST_LOSS))

@@ -290,7 +290,7 @@ def _places(case: Case) -> Iterator[Reason]:
         and (worst == zone or not is_one)
     ):
         evidence = {"points": round(mistake.loss, 1), "chance": round(mistake.chance_lost, 3)}
-        loss = loss_words(mistake.loss, mistake.chance_lost)
+        loss = loss_words(mistake.loss, mistake.chance_lost, mistake.by_chance)
         yield case.reason("elsewhere", evidence, zone=names("zones")[zone], loss=loss)
     elif is_one:
         yield case.reason(

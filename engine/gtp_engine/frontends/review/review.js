@@ -45,7 +45,7 @@ function points(number) {
 }
 
 function isByChance(move) {  // some are mistakes by chances alone
-  return byId("measure").value === "chance" || (mistakes.has(move.number) && move.class === null);
+  return byId("measure").value === "chance" || Boolean(mistakes.get(move.number)?.by_chance);
 }
 
 function grade(move) {
@@ -245,11 +245,12 @@ function writeDrill(note, lines) {
     note.append(element("p", "Tap a point, or move the ring with the arrow keys and press Enter."));
   } else {
     const name = positionAt(0).vertex(drill.answered), loss = mistake.answers[drill.answered];
-    const isGood = loss <= mistake.nearly, isUnsure = mistake.unsure.includes(drill.answered);
+    const played = moves[drill.number - 1], isPlayed = drill.answered === played.point;
+    const isGood = !isPlayed && loss <= mistake.nearly, isUnsure = mistake.unsure.includes(drill.answered);
     const verdict = isUnsure ? `${name} was not looked at closely: it may be as good, or not.`
       : loss === undefined ? `${name} is not a legal move here.`
         : isGood ? (loss < 0.1 ? `${name}: right, the best move.` : `${name}: good, within ${points(loss)} of the best.`)
-          : drill.answered === moves[drill.number - 1].point ? `${name} is what was played; it loses ${points(loss)}.`
+          : isPlayed ? `${name} is what was played; it loses ${cost(played)}.`
             : `${name} loses ${points(loss)}.`;
     note.append(element("p", verdict, isUnsure ? "grade" : isGood ? "grade good" : "grade c1"));
     if (isUnsure || loss !== undefined) {

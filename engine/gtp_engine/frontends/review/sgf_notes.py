@@ -9,7 +9,7 @@ from typing import Any
 from sgfmill import sgf_grammar
 
 from gtp_engine.coords import BLACK, COLOR_LETTERS, PASS, opponent, parse_vertex
-from gtp_engine.frontends.review.phrases import graded_loss
+from gtp_engine.frontends.review.phrases import grade_of, graded_loss
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.sgf import escape_text, game_tree, point_name
 from gtp_engine.messages import describe_lead
@@ -58,8 +58,8 @@ def _mark(node: dict[str, list[bytes]], mistake: dict[str, Any], record: GameRec
     better = parse_vertex(mistake["better"], record.width, record.height)
     if better != PASS:
         node["TR"] = [point_name(better, record.width)]
-    if mistake["class"] is not None:
-        node["BM"] = [b"2" if mistake["class"] == 0 else b"1"]
+    if (grade := grade_of(mistake)) is not None:
+        node["BM"] = [b"2" if grade == 0 else b"1"]
 
 
 def _variation(mistake: dict[str, Any], record: GameRecord) -> list[dict[str, list[bytes]]]:

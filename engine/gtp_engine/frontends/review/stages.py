@@ -76,13 +76,20 @@ class Mistake:
     """Points that each legal move loses against the best one."""
     read_out: set[int] = field(default_factory=set)
     """Answers that were searched as deep as the mistake."""
+    most_chance: float = 1.0
+    """Winrate lost at most, as another search of the same says."""
 
     @property
     def nearly(self) -> float:
-        """Points up to which an answer is right: fewer than were lost, no answer read out near."""
+        """Points up to which an answer is right, to two decimals as answers are.
+
+        Fewer than were lost, and no answer read out near. The move played is not right even where
+        it lost no points.
+        """
         losses = [self.loss, *(self.answers[move] for move in self.read_out)]
         borders = [border for border in BORDERS if border < self.loss] or [self.loss / 2]
-        return max(borders, key=lambda border: min(abs(border - loss) for loss in losses))
+        best = max(borders, key=lambda border: min(abs(border - loss) for loss in losses))
+        return round(best, 2)
 
     @property
     def unsure(self) -> set[int]:
@@ -100,7 +107,12 @@ class Mistake:
     def chance_lost(self) -> float:
         """Winrate lost, 0..1."""
         change = self.after_best.black_winrate - self.after_played.black_winrate
-        return max(0.0, gain_for(self.color, change))
+        return min(self.most_chance, max(0.0, gain_for(self.color, change)))
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether it is one by winrate alone: the points lost, as they are told, are too few."""
+        return round(self.loss, 1) < LEAST_LOSS
 
 
 @dataclass
@@ -301,7 +313,10 @@ def _good_moves(
 def _confirm(
     mistakes: list[Mistake], visits: int
 ) -> Generator[list[Wish], Mapping[Wish, Judgement], None]:
-    """Search again what each mistake rests on; it loses the lesser of what both searches say."""
+    """Search again what each mistake rests on; it loses the lesser of what both searches say.
+
+    Points and winrate each: the search that sees fewer points lost may see more winrate lost.
+    """
     pairs = [
         (Wish(Spot(each.turn + 1), visits), Wish(Spot(each.turn, each.best), visits))
         for each in mistakes
@@ -309,6 +324,7 @@ def _confirm(
     found = yield [wish for pair in pairs for wish in pair]
     for mistake, (played, best) in zip(mistakes, pairs, strict=True):
         other = replace(mistake, after_played=found[played], after_best=found[best])
+        mistake.most_chance = min(mistake.chance_lost, other.chance_lost)
         if other.loss < mistake.loss:
             mistake.after_played, mistake.after_best = other.after_played, other.after_best
 
@@ -336,8 +352,8 @@ def _drill(
             if wanted == depths[-1]:
                 mistake.read_out.add(move)
     for mistake in mistakes:
-        mistake.answers = {move: max(0.0, loss) for move, loss in mistake.answers.items()}
         mistake.answers |= {mistake.best: 0.0, mistake.played: mistake.loss}
+        mistake.answers = {m: round(max(0.0, loss), 2) for m, loss in mistake.answers.items()}
         mistake.read_out |= {mistake.best, mistake.played}
 
 
