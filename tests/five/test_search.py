@@ -145,7 +145,12 @@ def test_a_game_through_gtp_and_its_ruler() -> None:
         assert client.ask("undo") == "= "
         assert client.ask("kata-set-rules renju") == "= "
         assert client.ask("kata-get-rules") == '= {"rules":"renju"}'
-        assert client.ask("kata-set-rules chinese").startswith("? syntax error: there are no rules")
+        assert client.ask('kata-set-rules {"rules":"caro"}') == "= "
+        assert client.ask("kata-get-rules") == '= {"rules":"caro"}'
+        assert client.ask('kata-set-rules {"rules":"renju"}') == "= "
+        for wrong in ('{"rules":"renju","ko":"SIMPLE"}', '{"rules":5}', "{", "chinese"):
+            assert client.ask(f"kata-set-rules {wrong}").startswith("? syntax error: "), wrong
+        assert client.ask("kata-set-rule ko SIMPLE") == "? unknown command"
         assert "Five in a row: renju" in client.ask("showboard")
         assert client.ask("kata-set-param threat_nodes 0") == "= "
         assert client.ask("genmove w") in ("= B4", "= G4"), "the four is stopped"

@@ -3,6 +3,8 @@
 Only the standard library is imported here.
 """
 
+import json
+
 from gtp_engine.go.rules import FIVE_RULES, InvalidRulesError, Rules
 
 EXACT, RENJU_BIT, CARO_BIT = 1, 4, 8
@@ -16,13 +18,22 @@ FREESTYLE, STANDARD, RENJU = (FIVE_RULES[name] for name in ("freestyle", "standa
 
 
 def find_rules(name: str) -> Rules:
-    """Return the rules of a name, in any case.
+    """Return the rules of a name, in any case, or of an object as `kata-get-rules` prints it.
 
     Raises:
-        InvalidRulesError: There are none.
+        InvalidRulesError: There are none, or the object is malformed.
     """
+    name = name.strip()
+    if name.startswith("{"):
+        try:
+            described = json.loads(name)
+        except (ValueError, RecursionError) as error:
+            raise InvalidRulesError(f"the rules are not valid JSON: {error}") from None
+        if set(described) != {"rules"}:
+            raise InvalidRulesError('an object of these rules has the key "rules" alone')
+        name = str(described["rules"])
     try:
-        return FIVE_RULES[name.strip().lower()]
+        return FIVE_RULES[name.lower()]
     except KeyError:
         known = ", ".join(FIVE_RULES)
         raise InvalidRulesError(f"there are no rules {name[:20]!r}; known are {known}") from None
