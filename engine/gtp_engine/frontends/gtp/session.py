@@ -42,7 +42,10 @@ class Reply:
             self._output.write(format_head(True, self.id) + "\n")
 
     def line(self, text: str) -> None:
-        """Send a line of the reply now."""
+        """Send a line of the reply now.
+
+        It is not logged: the reports of analyses would fill the log of a bot that runs for months.
+        """
         self._output.write(text + "\n")
 
     def finish(self, text: str) -> None:
