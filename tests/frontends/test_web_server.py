@@ -623,8 +623,10 @@ def test_a_game_survives_a_kill(tmp_path: Path) -> None:
         assert state["seat"]["you"] == "black" and "goes on" in state["said"][0]
         wish(client, "resign")
         state_when(client, lambda state: state["result"] == "W+R")
-        old, _ = sorted(tmp_path.glob("*.sgf"))
-        assert len(load_sgf(old).moves) == 2
+    (file,) = tmp_path.glob("*.sgf")
+    record = load_sgf(file)
+    assert len(record.moves) == 2 and record.result == "W+R"
+    assert record.white_name.startswith("gtp-engine") and "winrate" in record.comments[2]
 
 
 def test_a_game_in_which_the_engine_played_both_colors_goes_on(tmp_path: Path) -> None:

@@ -496,7 +496,7 @@ def test_a_search_for_a_gpu_that_has_failed_is_made_anew_for_the_processor() -> 
     made = Engine(Settings(net=TINY_NET, size=(5, 5), device="cpu", playouts=20))
     first, net = made.search, made._loader.net_evaluator
     assert made.search is first and net is not None
-    net._device = "cuda"
+    net._device = net._batched_for = "cuda"
     net.batcher.use_streams(1)
     made.search_params = replace(made.search_params, cpuct=2.0)
     made.genmove(BLACK)

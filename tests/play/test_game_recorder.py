@@ -175,3 +175,18 @@ def test_a_game_with_a_set_up_is_kept_whole_and_its_comments_by_their_moves(tmp_
     made.adopt(parse_sgf("(;SZ[5]AB[cc]AW[bb]PL[W];W[ee];B[ed])").position())
     made.genmove(WHITE)
     assert [len(record.moves) for record in records(tmp_path)] == [6, 3]
+
+
+@pytest.mark.parametrize("name, files", [("20260131-120000-77-001.sgf", 1), ("mine.sgf", 2)])
+def test_a_game_that_was_kept_goes_on_in_its_file(tmp_path: Path, name: str, files: int) -> None:
+    made = engine(keep_games=tmp_path)
+    made.genmove(BLACK)
+    (file,) = tmp_path.iterdir()
+    file = file.rename(tmp_path / name)
+    again = engine(keep_games=tmp_path, keep_all_games=True)
+    again.go_on(file, load_sgf(file))
+    again.play(WHITE, at("A1"))
+    assert len(records(tmp_path)) == files
+    assert len(load_sgf(file).moves) == 3 - files
+    assert load_sgf(file).black_name.startswith("gtp-engine ")
+    assert "winrate" in load_sgf(file).comments[1]

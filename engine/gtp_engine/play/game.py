@@ -5,6 +5,7 @@ Nobody thinks here. Only the standard library is imported; boards are made once 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.coords import BLACK, PASS, WHITE
@@ -158,6 +159,16 @@ class Game:
         self._own_rules = self._own_rules or self.rules if is_record else None
         self._position = position
         self._begin_game()
+
+    def go_on(self, path: Path, record: "GameRecord") -> None:
+        """Take up a game that was kept in a file and is not over, and go on in that file.
+
+        Raises:
+            SgfError: It cannot be played over; the game is unchanged.
+        """
+        self.adopt(self.position_of(record))
+        if self._recorder is not None:
+            self._recorder.go_on(path, record, self.position)
 
     def _begin_game(self) -> None:
         self.clock.reset()

@@ -8,6 +8,7 @@ Only the standard library is imported here.
 import itertools
 import logging
 import os
+import re
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from gtp_engine.play.decision import Decision, resignation
 from gtp_engine.version import __version__
 
 if TYPE_CHECKING:
+    from gtp_engine.go.game_record import GameRecord
     from gtp_engine.go.position import Move, Position
 
 logger = logging.getLogger(__name__)
@@ -35,6 +37,9 @@ def new_game_path(folder: Path) -> Path:
     """Return a name for a file of a game that begins now; no other game ever has it."""
     stamp = time.strftime("%Y%m%d-%H%M%S")
     return folder / f"{stamp}-{os.getpid()}-{next(_numbers):03}.sgf"
+
+
+_OWN_FILE = re.compile(r"\d{8}-\d{6}-\d+-\d{3,}\.sgf")
 
 
 @dataclass
@@ -74,6 +79,23 @@ class GameRecorder:
     def begin(self) -> None:
         """Turn to another game; it is written once the engine makes a move in it."""
         self._is_taking_part = False
+
+    def go_on(self, path: Path, record: "GameRecord", position: "Position") -> None:
+        """Go on in the file of a game that was kept before and is not over.
+
+        A file with another name than those of `new_game_path` is left to whoever made it.
+
+        Args:
+            record: What it says.
+            position: After its last move.
+        """
+        if not _OWN_FILE.fullmatch(path.name):
+            return
+        named = {BLACK: record.black_name, WHITE: record.white_name}
+        names = {color: name for color, name in named.items() if name}
+        comments, moves = dict(record.comments), position.all_moves
+        start = _start_of(position)
+        self._kept = _Kept(path, record.date, names, comments, start=start, moves=moves)
 
     def decided(self, position: "Position", decision: Decision) -> None:
         """Write a game in which the engine has just made a move or resigned.

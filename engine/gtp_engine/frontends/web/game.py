@@ -391,7 +391,8 @@ class WebGame:
             names = {BLACK: record.black_name, WHITE: record.white_name}
             mine = {color for color, name in names.items() if name.startswith(OWN_NAME)}
             seats = SEATS["both"] - mine or SEATS["both"]  # it may have lent a hand
-            self._adopt(self._engine.position_of(record), "", seats)
+            self._engine.go_on(path, record)
+            self._take_up("", seats)
             self._say(f"the game of {path.name} goes on")
 
     def _adopt(
@@ -403,6 +404,10 @@ class WebGame:
         is_record: bool = True,
     ) -> None:
         self._engine.adopt(game, is_record=is_record)
+        self._take_up(result, seats)
+
+    def _take_up(self, result: str, seats: frozenset[int] | None) -> None:
+        """Show the engine's game, which is another one than before."""
         if seats is not None:
             self._table.colors = seats
         self._table.begin()
