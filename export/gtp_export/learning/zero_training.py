@@ -5,6 +5,7 @@ run, and for each new position no more than so many samples are drawn; meanwhile
 """
 
 import logging
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -42,6 +43,8 @@ logger = logging.getLogger(__name__)
 
 WAIT_SECONDS = 0.5
 """Between two looks for new shards while self-play is behind."""
+END_SECONDS = 5.0
+"""What the last step and its checkpoint may take when this process is to end."""
 LOOK_SECONDS = 5.0
 """The same while training is behind, for its window is to hold the newest games."""
 QUANTISED = QuantisePlan(positions=200, seven_bit=True)
@@ -183,6 +186,8 @@ class Learning:
         self.checkpoints = 0
         """Written so far by this process."""
         self._saved = self._looked = time.monotonic()
+        self._owes_net = False
+        """Whether a net was due that is not made yet, for no checkpoint could be written."""
 
     @property
     def has_begun(self) -> bool:
@@ -211,22 +216,34 @@ class Learning:
             found = trainer.step()
         except TrainError:
             self._settings = replace(settings, learning_rate=0.5 * settings.learning_rate)
-            self._trainer = None
+            self._trainer, self._owes_net = None, False
             logger.warning(
                 f"gradients are no longer finite after {trainer.steps} steps; training goes on "
                 "from its last checkpoint, or its start, at half the rate"
             )
             return True
         follow_losses(self._losses, found)
-        is_due = self._is_due(trainer)
-        if is_due or time.monotonic() - self._saved > CHECKPOINT_SECONDS:
-            self._saved = time.monotonic()
-            trainer.share = share_spent(self._run)
-            trainer.save()
-            self.checkpoints += 1
-        if is_due:
+        self._owes_net = self._owes_net or self._is_due(trainer)
+        if self._owes_net or time.monotonic() - self._saved > CHECKPOINT_SECONDS:
+            self.save()
+        if self._owes_net:
+            self._owes_net = False
             self._export(trainer)
         return True
+
+    def save(self) -> None:
+        """Write a checkpoint, if there is a net to train.
+
+        Raises:
+            NetFileError: It cannot be written, or the run's settings not be read.
+            OSError: The same.
+        """
+        if self._trainer is None:
+            return
+        self._saved = time.monotonic()
+        self._trainer.share = share_spent(self._run)
+        self._trainer.save()
+        self.checkpoints += 1
 
     def _is_due(self, trainer: Trainer) -> bool:
         """Whether a net is to be made after so many steps."""
@@ -299,12 +316,13 @@ def train_run(run: RunFolder) -> int:
     """
     settings = run.settings()
     part = Part(run, "train", alone=True)
-    part.end_with_parent()
+    ending = threading.Event()
+    part.end_with_parent(ending, END_SECONDS)
     torch.set_num_threads(1)
     learning = Learning(run, settings)
     told: object = None
-    while not part.is_over:
-        part.wait_while_halted()
+    while not (part.is_over or ending.is_set()):
+        part.wait_while_halted(ending.is_set)
         part.note()
         try:
             if learning.step():
@@ -318,4 +336,8 @@ def train_run(run: RunFolder) -> int:
                 logger.warning(f"{error}; {what}")
             told = problem
         time.sleep(WAIT_SECONDS)
+    try:
+        learning.save()  # the span may be made longer
+    except (NetFileError, OSError) as error:
+        logger.warning(f"{error}; training would go on from the checkpoint before")
     return 0

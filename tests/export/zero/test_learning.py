@@ -5,6 +5,7 @@ import json
 import math
 import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -211,6 +212,53 @@ def test_a_checkpoint_that_cannot_be_written_is_told_once(
     with pytest.raises(KeyboardInterrupt):
         train_run(run)
     assert warnings_of(caplog) == ["no space; training goes on"]
+
+
+def test_a_net_that_was_due_on_a_full_disk_is_made_at_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = small_run(tmp_path)
+    write_games(run.shards, 1, games=4)
+    learning = Learning(run, run.settings())
+
+    def fail(trainer: Trainer) -> None:
+        raise TrainError("no space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "save", fail)
+        for _ in range(3):
+            assert learning.step()
+        with pytest.raises(TrainError):
+            learning.step()
+    assert not list_nets(run, {})
+    assert learning.step()
+    assert learning.step()
+    assert [net.steps for net in list_nets(run, {})] == [5]
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+def test_training_ends_with_a_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_told: bool
+) -> None:
+    run = small_run(tmp_path)
+    write_games(run.shards, 1, games=4)
+    part, step = Part(run, "train"), Learning.step
+    endings: list[threading.Event] = []
+    monkeypatch.setattr(part, "end_with_parent", lambda ending, grace: endings.append(ending))
+    monkeypatch.setattr(zero_training, "Part", lambda *_, **__: part)
+
+    def last(learning: Learning) -> bool:
+        done = step(learning)
+        if learning._trainer is not None and learning._trainer.steps == 6:
+            if is_told:
+                endings[0].set()  # as when the supervisor ends first
+            else:
+                part.is_over = True
+        return done
+
+    monkeypatch.setattr(Learning, "step", last)
+    assert train_run(run) == 0
+    assert torch.load(run.path / "train" / CHECKPOINT, weights_only=True)["steps"] == 6
 
 
 def test_without_a_checkpoint_that_can_be_read_nothing_is_said_to_go_on(
