@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar=("NAME", "VALUE"),
-        help="a setting of run.toml, at the start; repeatable",
+        help="a setting of run.toml, at the start or changed on resuming; repeatable",
     )
     add(
         "--ray",

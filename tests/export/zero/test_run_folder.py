@@ -261,6 +261,15 @@ def test_an_option_and_a_setting_may_say_the_same(tmp_path: Path) -> None:
     assert zero._prepare(run, parser.parse_args([str(run.path), *words])) == {"workers": 3}
 
 
+def test_a_setting_may_change_when_a_run_is_resumed_and_the_help_says_so(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    parser = argparse.ArgumentParser()
+    zero.add_arguments(parser)
+    resumed = parser.parse_args([str(run.path), "--set", "cpuct", "1.5"])
+    assert zero._prepare(run, resumed) == {"cpuct": 1.5}
+    assert "at the start or changed on resuming" in " ".join(parser.format_help().split())
+
+
 def test_the_settings_of_a_run_that_is_at_work_stay(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
