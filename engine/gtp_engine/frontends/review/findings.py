@@ -8,7 +8,7 @@ from typing import Any
 
 from gtp_engine.coords import BLACK, COLOR_NAMES, WHITE
 from gtp_engine.frontends.review.judgement import Candidate, Judgement, Spot
-from gtp_engine.frontends.review.phrases import counted, phrase
+from gtp_engine.frontends.review.phrases import amount_words, phrase
 from gtp_engine.frontends.review.reasons import explain
 from gtp_engine.frontends.review.stages import GoodMove, Material, Mistake, position_at
 from gtp_engine.go.game_record import GameRecord
@@ -198,7 +198,7 @@ def _good_move(good: GoodMove, vertex: Any) -> dict[str, Any]:
         "only_move",
         played=vertex(good.played),
         second=vertex(good.second),
-        points=counted("point", good.gap),
+        points=amount_words("point", good.gap),
     )
     return {
         "number": good.turn + 1,

@@ -5,9 +5,9 @@ from collections import Counter
 from typing import Any
 from urllib.parse import quote
 
+from gtp_engine.frontends.pages.page import whole_page
 from gtp_engine.frontends.review.findings import PHASES
 from gtp_engine.frontends.review.phrases import graded_loss, phrase
-from gtp_engine.frontends.web.page import whole_page
 
 MOST_NAMED = 10
 """Mistakes of a player that are listed."""

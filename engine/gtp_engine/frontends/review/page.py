@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from gtp_engine.coords import PASS, parse_vertex, row_col
+from gtp_engine.frontends.pages.page import page_of
 from gtp_engine.frontends.review.findings import PHASES
 from gtp_engine.frontends.review.phrases import names, phrase
 from gtp_engine.frontends.review.stages import DEEPER
-from gtp_engine.frontends.web.page import page_of
 from gtp_engine.go.game_record import GameRecord, Setup
 
 _PASS_LETTERS = "--"

@@ -24,7 +24,7 @@ def names(group: str) -> list[str]:
     return list(_phrases()[group]["names"])
 
 
-def counted(what: str, number: float) -> str:
+def amount_words(what: str, number: float) -> str:
     """Return "1 stone" or "3 stones"; points have a decimal unless it is nought."""
     count = f"{number:.1f}".removesuffix(".0")
     return phrase("counts", what if count == "1" else f"{what}s", count=count)
@@ -38,7 +38,7 @@ def loss_words(points: float, chance: float, by_chance: bool) -> str:
     """
     if by_chance:
         return phrase("counts", "chance", percent=round(100 * chance))
-    return counted("point", points)
+    return amount_words("point", points)
 
 
 def grade_of(mistake: dict[str, Any]) -> int | None:

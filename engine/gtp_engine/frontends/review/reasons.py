@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, EMPTY, PASS, opponent, row_col
 from gtp_engine.frontends.review.judgement import Judgement, gain_for
-from gtp_engine.frontends.review.phrases import counted, loss_words, names, phrase
+from gtp_engine.frontends.review.phrases import amount_words, loss_words, names, phrase
 from gtp_engine.frontends.review.stages import Mistake
 from gtp_engine.go.position import Position
 from gtp_engine.go.regions import around
@@ -132,7 +132,7 @@ def explain(position: Position, mistake: Mistake) -> list[Reason]:
 
 def _passed(case: Case) -> Iterator[Reason]:
     loss = case.mistake.loss
-    yield case.reason("passed", {"points": round(loss, 1)}, points=counted("point", loss))
+    yield case.reason("passed", {"points": round(loss, 1)}, points=amount_words("point", loss))
 
 
 def _groups(case: Case) -> Iterator[Reason]:
@@ -168,7 +168,7 @@ def _groups(case: Case) -> Iterator[Reason]:
         yield case.reason(
             kind,
             evidence,
-            stones=counted("stone", n_stones),
+            stones=amount_words("stone", n_stones),
             vertex=case.vertex(turned[0][0].head),
         )
 
@@ -210,7 +210,7 @@ def _readings(case: Case) -> Iterator[Reason]:
                 "ownership_better": round(own[0], 2),
                 "ownership_played": round(own[1], 2),
             },
-            stones=counted("stone", len(chain.stones)),
+            stones=amount_words("stone", len(chain.stones)),
             vertex=case.vertex(stone),
             how=phrase("how", str(way)) if is_named else "",
             line=" ".join(line[:LINE_LENGTH]) + " …" * (len(line) > LINE_LENGTH),
@@ -243,7 +243,7 @@ def _links(case: Case) -> Iterator[Reason]:
                 "chains": [[case.vertex(point) for point in chain.stones] for chain in touching],
                 "answer_share": round(_share(mistake.after_played), 2),
             },
-            stones=counted("stone", n_stones),
+            stones=amount_words("stone", n_stones),
             vertex=case.vertex(touching[0].head),
             other=case.vertex(touching[1].head),
         )
@@ -301,7 +301,7 @@ def _places(case: Case) -> Iterator[Reason]:
                 "points_of_all_zones": [round(each, 1) for each in sums],
             },
             zone=names("zones")[worst],
-            points=counted("point", sums[worst]),
+            points=amount_words("point", sums[worst]),
         )
 
 

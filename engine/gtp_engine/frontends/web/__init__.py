@@ -1,7 +1,4 @@
-"""What browsers show: a board that knows the rules, the looks of all pages, and the game served.
-
-Scripts and styles are put into the pages themselves, which load nothing from anywhere.
-"""
+"""The game that is played in a browser: a page, and the server behind it."""
 
 EVERYWHERE = ("0.0.0.0", "::")
 """Hosts that mean all addresses of this machine."""

@@ -22,9 +22,9 @@ from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from gtp_engine.frontends.pages.page import page_of
 from gtp_engine.frontends.web import EVERYWHERE
 from gtp_engine.frontends.web.game import WebGame
-from gtp_engine.frontends.web.page import page_of
 
 MOST_TABS = 8
 TOO_MANY_TABS = 4000

@@ -31,9 +31,9 @@ def page_of(room: str, title: str, data: dict[str, Any], socket: str = "") -> st
     # Nothing in it can end the element, begin a comment or break an old parser of scripts.
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
-    body = _asset(room, f"{room}.html").replace(_BOARD_HERE, _asset("web", "board.html"))
+    body = _asset(room, f"{room}.html").replace(_BOARD_HERE, _asset("pages", "board.html"))
     body += f'<script type="application/json" id="data">{text}</script>\n'
-    script = _asset("web", "board.js") + _asset(room, f"{room}.js")
+    script = _asset("pages", "board.js") + _asset(room, f"{room}.js")
     return whole_page(title, body, script, socket)
 
 
@@ -46,7 +46,7 @@ def whole_page(title: str, body: str, script: str = "", socket: str = "") -> str
         script: What the page runs.
         socket: The origin that it may open a WebSocket to; none when empty.
     """
-    style = _asset("web", "page.css")
+    style = _asset("pages", "page.css")
     policy = "default-src 'none'; base-uri 'none'; form-action 'none'"
     policy += f"; style-src {_hash_source(style)}"
     if script:
