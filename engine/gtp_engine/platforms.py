@@ -88,8 +88,8 @@ def fresh_memory(size: int) -> mmap.mmap:
     """Return so many bytes of zeros that are taken from the machine where they are written to.
 
     Raises:
-        OSError: the system has not so many.
-        OverflowError: no system has.
+        OSError: The system has not so many.
+        OverflowError: No system has.
     """
     if sys.platform == "win32":
         return mmap.mmap(-1, size)

@@ -3,9 +3,7 @@
 Only the standard library is imported here.
 """
 
-import json
-
-from gtp_engine.go.rules import FIVE_RULES, InvalidRulesError, Rules
+from gtp_engine.go.rules import FIVE_RULES, InvalidRulesError, Rules, read_object
 
 EXACT, RENJU_BIT, CARO_BIT = 1, 4, 8
 """Gomocup's number of a rule is the sum of these: runs over five win nothing; Black has forbidden
@@ -25,10 +23,7 @@ def find_rules(name: str) -> Rules:
     """
     name = name.strip()
     if name.startswith("{"):
-        try:
-            described = json.loads(name)
-        except (ValueError, RecursionError) as error:
-            raise InvalidRulesError(f"the rules are not valid JSON: {error}") from None
+        described = read_object(name)
         if set(described) != {"rules"}:
             raise InvalidRulesError('an object of these rules has the key "rules" alone')
         name = str(described["rules"])

@@ -78,6 +78,18 @@ class InvalidRulesError(ValueError):
 MAX_KOMI = 400.0
 
 
+def read_object(text: str) -> Any:
+    """Return the JSON object that describes rules.
+
+    Raises:
+        InvalidRulesError: It is malformed.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidRulesError(f"the rules are not valid JSON: {error}") from None
+
+
 def parse_komi(text: str | float) -> float:
     """Return a komi.
 
@@ -124,11 +136,7 @@ class Rules:
         """
         stripped = text.strip()
         if stripped.startswith("{"):
-            try:
-                described = json.loads(stripped)
-            except (ValueError, RecursionError) as error:
-                raise InvalidRulesError(f"the rules are not valid JSON: {error}") from None
-            return cls.from_kata(described, komi)
+            return cls.from_kata(read_object(stripped), komi)
         preset = _BY_LETTERS.get(re.sub(r"[ _-]", "", stripped.lower()))
         if preset is None:
             known = ", ".join(sorted({*PRESETS, *_ALIASES}))

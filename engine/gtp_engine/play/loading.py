@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-
 SHARE_OF_A_LEAF = 200
 """At the root of a search so many times the positions are read that are read at a leaf."""
 

@@ -151,7 +151,8 @@ class WebGame:
             self._wishes.put_nowait(wish)
         except queue.Full:
             with self._guard:
-                self._look_wish = None if wish is self._look_wish else self._look_wish
+                if wish is self._look_wish:
+                    self._look_wish = None
             if TOO_BUSY not in self._state["said"]:  # a flood of wishes is no flood of news
                 self._say(TOO_BUSY.removesuffix("."))
 
