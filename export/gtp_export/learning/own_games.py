@@ -17,7 +17,9 @@ from gtp_engine.evaluators.nets.net_files import find_net
 from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.files import write_json, write_whole
+from gtp_engine.games import game_shown, position_type
 from gtp_engine.go.game_record import GameRecord, SgfError
+from gtp_engine.go.position import Position
 from gtp_engine.messages import counted
 from gtp_engine.play.game_recorder import OWN_NAME
 from gtp_export.architectures.presets import PRESETS, preset_of
@@ -60,13 +62,18 @@ class Players:
 
     wanted: str = ""
     """A name, in capitals or not; empty for everybody's."""
+    kind: type[Position] = Position
+    """What they are games of."""
 
     def __post_init__(self) -> None:
+        self.asked = 0
+        """Of so many games."""
         self.seen: Counter[str] = Counter()
 
     def __call__(self, record: GameRecord) -> int | None:
         """Return a color, EMPTY for both, None for neither."""
         names = {BLACK: record.black_name, WHITE: record.white_name}
+        self.asked += 1
         self.seen.update(name for name in names.values() if name)
         if self.wanted:
             found = [c for c, name in names.items() if name.casefold() == self.wanted.casefold()]
@@ -83,9 +90,9 @@ class Players:
             OSError: A file cannot be read.
         """
         try:
-            return read_table(paths, self)
+            return read_table(paths, self, self.kind)
         except SgfError:
-            if not self.wanted and not self.seen:
+            if not self.asked:  # none could be read
                 raise
             if not self.wanted:
                 raise NetFileError(
@@ -111,7 +118,9 @@ def learn_from_games(run: OwnGamesRun) -> None:
         SgfError: There is no game.
         OSError: A file cannot be read or written.
     """
-    players = Players(run.player)
+    named = find_net(run.net)  # other weights for small boards see the same game
+    kind = position_type(game_shown(read_info(named, load_model(named)).encoder))
+    players = Players(run.player, kind)
     read = players.read(run.games)
     start, target = find_net(run.net, read.longest_side), run.target
     keep_source(start, *files_of(target))
@@ -138,7 +147,7 @@ def learn_from_games(run: OwnGamesRun) -> None:
             "from and others measured on"
         )
     valid = fitting(players.read(run.valid), before, start) if run.valid else None
-    general = fitting(read_table(run.others), before, start) if run.others else None
+    general = fitting(read_table(run.others, kind=kind), before, start) if run.others else None
     task = divide(run, preset, games, valid)
     if run.span.amount == 0:
         run = replace(run, span=Span(PASSES * task.train.n_counted, "samples"))

@@ -15,6 +15,8 @@ from gtp_engine.coords import BLACK, EMPTY, WHITE  # noqa: E402
 from gtp_engine.evaluators.nets.net_files import find_net  # noqa: E402
 from gtp_engine.evaluators.nets.net_info import NetFileError  # noqa: E402
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet  # noqa: E402
+from gtp_engine.five.game import FiveGame  # noqa: E402
+from gtp_engine.games import game_shown, position_type  # noqa: E402
 from gtp_export.architectures.presets import PRESETS, preset_of  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
 from gtp_export.evaluation import compare_on_games, evaluate_games  # noqa: E402
@@ -109,12 +111,14 @@ def test_a_gain_is_that_of_the_second_net(tmp_path: Path) -> None:
     assert loss["top1 all"].mean == pytest.approx(1 / 17 - 1 / 2)
 
 
-@pytest.mark.parametrize("name", ["default", "small", "human", "alphago-sl", "dlgo"])
+@pytest.mark.parametrize("name", ["default", "small", "human", "alphago-sl", "dlgo", "five"])
 def test_every_shipped_net_with_a_policy_can_learn(name: str, tmp_path: Path) -> None:
     path = find_net(name)
     opened = OnnxNet(path, "cpu")
     preset = PRESETS[preset_of(path, opened.info)].for_size(opened.info.board_max)
-    games = read_table([write_games(tmp_path / "games", 20, 19)])
+    kind = position_type(game_shown(opened.info.encoder))
+    root = "GM[4]" if kind is FiveGame else ""
+    games = read_table([write_games(tmp_path / "games", 20, 19, root)], kind=kind)
     source = RecordTask(preset, games, games).source(64 * 361, 1)
     batches = [source.draw(np.random.default_rng(1)) for _ in range(2)]
     net = Net(preset.shape)
@@ -157,6 +161,18 @@ def test_the_command_tunes_and_says_what_came_of_it(
     capsys.readouterr()
     assert learn(folder, another, out, "--player", "ann") == 1
     assert "was made from another net; choose another --out" in capsys.readouterr().err
+
+
+def test_games_of_five_in_a_row_are_learned_from(
+    tmp_path: Path, said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_games(tmp_path / "games", 14, 15, "GM[4]PB[Ann]PW[Bob]")
+    out, more = tmp_path / "mine.onnx", ("--player", "Ann", "--samples", "50")
+    assert learn(folder, "five", out, *more, "--others", str(folder)) == 0
+    assert OnnxNet(out, "cpu").info.encoder == "five" and f"wrote {out}" in said
+    # That none could be read has nothing to do with names.
+    assert learn(folder, "human", out, "--player", "Ann") == 1
+    assert "there is no game in" in capsys.readouterr().err
 
 
 def test_mistakes_are_one_sentence(
