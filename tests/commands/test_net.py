@@ -23,6 +23,7 @@ from gtp_engine.evaluators.nets.net_info import NET_KEY
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.evaluators.nets.self_check import FP32_ON_CPU, OTHERWISE, tolerance
 from gtp_engine.evaluators.rollouts.go import RolloutEvaluator
+from gtp_engine.messages import collected
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 
 
@@ -173,6 +174,20 @@ def test_check_fails_where_something_else_is_computed(
     assert run(["net", "check", str(path), "--device", "cpu"]) == 1
     text = capsys.readouterr().out
     assert "FAILED" in text and "WRONG" in text and "--seven-bit" in text
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda"])
+def test_a_check_of_a_device_that_is_not_here_fails(
+    device: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr(
+        "gtp_engine.evaluators.runtimes.openvino_runtime.list_devices", lambda: ["CPU"]
+    )
+    with collected() as said:
+        assert run(["net", "check", TINY_NET, "--device", device]) == 1
+    assert capsys.readouterr().out.startswith("tiny (fp32) on cpu: passed")
+    assert said[-1] == f"the CPU was checked, not {device}"
 
 
 def test_differences_beyond_all_bounds_are_null_in_json(
