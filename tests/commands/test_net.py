@@ -21,6 +21,7 @@ from gtp_engine.commands.registry import run
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.nets.net_info import NET_KEY
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
+from gtp_engine.evaluators.nets.precision import Check
 from gtp_engine.evaluators.nets.self_check import FP32_ON_CPU, OTHERWISE, tolerance
 from gtp_engine.evaluators.rollouts.go import RolloutEvaluator
 from gtp_engine.messages import collected
@@ -252,11 +253,11 @@ def test_bench_compares_nets(
     options += ["--runtime", runtime]
     assert run(["net", "bench", TINY_NET, str(other), *options, "--seconds", "0.01"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
-    assert [tuple(row[:5]) for row in rows] == [
-        ("tiny.onnx", "cpu", runtime, "5x5", "2"),
-        ("other.onnx", "cpu", runtime, "5x5", "2"),
-        ("tiny.onnx", "cpu", runtime, "7x9", "2"),
-        ("other.onnx", "cpu", runtime, "7x9", "2"),
+    assert [tuple(row[:6]) for row in rows] == [
+        ("tiny.onnx", "fp32", "cpu", runtime, "5x5", "2"),
+        ("other.onnx", "fp32", "cpu", runtime, "5x5", "2"),
+        ("tiny.onnx", "fp32", "cpu", runtime, "7x9", "2"),
+        ("other.onnx", "fp32", "cpu", runtime, "7x9", "2"),
     ]
     assert rows[0][-1] == "1.00" and float(rows[1][-1]) > 0
 
@@ -277,6 +278,28 @@ def test_the_file_is_named_that_judges_boards_of_the_size(
     assert [one["file"] for one in json.loads(capsys.readouterr().out)] == [name]
     assert run(["net", "match", "tiny", "none", *options, "--games", "1", "--visits", "1"]) == 0
     assert json.loads(capsys.readouterr().out)["nets"][0] == str(tmp_path / name)
+
+
+@pytest.mark.parametrize("name, file", [("tiny", "tiny-int8.onnx"), ("tiny-fp32", "tiny.onnx")])
+def test_a_name_stands_for_the_file_that_would_play(
+    name: str,
+    file: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("GTP_ENGINE_NETS", str(tmp_path))
+    shutil.copy(TINY, tmp_path / "tiny.onnx")
+    changed_copy(tmp_path / "tiny-int8.onnx", precision="int8")
+    faster = Check(is_right=True, speed_up=9.0, finding="")
+    monkeypatch.setattr("gtp_engine.evaluators.nets.precision._check", lambda *args: faster)
+    options = ["--device", "cpu", "--runtime", "onnxruntime", "--json"]
+    assert run(["net", "check", name, *options]) == 0
+    assert json.loads(capsys.readouterr().out)["file"] == str(tmp_path / file)
+    options += ["--size", "5", "--batch", "1", "--seconds", "0.01"]
+    assert run(["net", "bench", name, *options]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["file"] == file
 
 
 def test_bench_of_a_size_that_no_net_takes(

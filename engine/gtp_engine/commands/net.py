@@ -40,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Compare what a net computes on this machine with the outputs recorded in its file, "
-        "and, if the original of a quantised net is given, how far the two are apart."
+        "and, if the original of a quantised net is given, how far the two are apart. Of a NAME it "
+        "takes the file that would play here; NAME-int8 and NAME-fp32 are those files."
     )
     add = parser.add_argument
     add("net", type=parse_net, metavar="FILE|NAME", help="the net to check")

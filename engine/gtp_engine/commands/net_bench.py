@@ -26,6 +26,7 @@ class Measurement:
 
     net: str
     file: str
+    precision: str
     device: str
     runtime: str
     board: str
@@ -43,9 +44,7 @@ def run(args: argparse.Namespace) -> int:
     found: list[Measurement] = []
     for device in _devices(args.device):
         nets = [
-            NetEvaluator(
-                open_whole(wanted, device, args.runtime, exactly=True), streams=1, max_batch=1024
-            )
+            NetEvaluator(open_whole(wanted, device, args.runtime), streams=1, max_batch=1024)
             for wanted in args.nets or [None]
         ]
         batches = args.batch or (CPU_BATCHES if device == "cpu" else GPU_BATCHES)
@@ -97,6 +96,7 @@ def _measure(
         Measurement(
             net="+".join(one.info.name for one in files),
             file="+".join(one.path.name for one in files),
+            precision="+".join(one.info.precision.split(",")[0] for one in files),
             device=net.net.device,
             runtime=net.net.runtime,
             board=f"{width}x{height}",
@@ -123,8 +123,10 @@ def _round(net: NetEvaluator, leaves: EvalBatch, seconds: float) -> tuple[float,
 
 
 def _table(found: Sequence[Measurement]) -> str:
-    rows = [["net", "device", "runtime", "board", "batch", "per second", "per CPU-second", "times"]]
+    heads = ["net", "precision", "device", "runtime", "board", "batch"]
+    rows = [[*heads, "per second", "per CPU-second", "times"]]
     for one in found:
         speeds = [f"{one.per_second:,.0f}", f"{one.per_cpu_second:,.0f}", f"{one.times:.2f}"]
-        rows.append([one.file, one.device, one.runtime, one.board, str(one.batch), *speeds])
-    return align(rows, left=(0, 1))
+        where = [one.precision, one.device, one.runtime, one.board, str(one.batch)]
+        rows.append([one.file, *where, *speeds])
+    return align(rows, left=(0, 1, 2))

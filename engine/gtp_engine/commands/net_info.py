@@ -204,7 +204,7 @@ def _inputs(info: NetInfo) -> str:
 def run_check(args: argparse.Namespace) -> int:
     """Print the differences; return 1 if one is too large, or the device asked for is not here."""
     wanted = args.net if args.original is None else _own_file(args.net)
-    whole = open_whole(wanted, args.device, args.runtime, exactly=True)
+    whole = open_whole(wanted, args.device, args.runtime)
     found = [(member, differences_of(member)) for member in members_of(whole)]
     compared = None if args.original is None else _compare_with_original(whole, args)
     if args.json:
@@ -274,7 +274,7 @@ def _compare_with_original(net: Net, args: argparse.Namespace) -> Accuracy:
     Raises:
         NetFileError: The two do not take and give the same, or there are more than two.
     """
-    original = open_whole(_own_file(args.original), args.device, args.runtime, exactly=True)
+    original = open_whole(_own_file(args.original), args.device, args.runtime)
     if not (isinstance(net, OnnxNet) and isinstance(original, OnnxNet)):
         raise NetFileError("only a single file is compared with another")
     return compare_nets(net, original, args.positions)
