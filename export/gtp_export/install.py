@@ -105,8 +105,8 @@ def _install(plan: AddPlan, source: Path, folder: Path) -> Path:
         name = plan.name or plain_name(net.info.name)
         target = folder / f"{name}.onnx"
         del net  # Windows moves no file that is open
-        for version in remove_smaller(target) if target.exists() else []:
-            logger.info(f"{version} is gone, which was made of the net before")
+        if target.exists():
+            remove_smaller(target)
         ready.replace(target)
         for side, files in weights_for_small_boards(NetFiles(target)).items():
             logger.warning(

@@ -29,7 +29,7 @@ from gtp_engine.evaluators.nets.net_info import (
 )
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import GraphError, write_model
-from gtp_export.convert.onnx_file import load_model, read_info, replace_info
+from gtp_export.convert.onnx_file import keep_source, load_model, read_info, replace_info
 from gtp_export.plans import FP16, INT8, DescribePlan
 
 Steps = list[tuple[str, NDArray[Any] | None]]
@@ -55,6 +55,9 @@ def describe_file(plan: DescribePlan) -> NetInfo:
             said about it.
         OSError: the target cannot be written.
     """
+    target = plan.out or plan.file
+    if target != plan.file:
+        keep_source(plan.file, target)
     model = load_model(plan.file)
     editor = _Editor(plan.file, model)
     for pair in plan.rename:
@@ -71,7 +74,7 @@ def describe_file(plan: DescribePlan) -> NetInfo:
         info = _info(editor, plan, before)
         replace_info(model, info)
         _check_shapes(editor, info, add_golden(model, info))
-        write_model(model, plan.out or plan.file)
+        write_model(model, target)
     except (GraphError, MetadataError) as error:
         raise NetFileError(f"{plan.file}: {error}") from None
     return info

@@ -17,6 +17,7 @@ from gtp_engine.evaluators.nets.net_info import (
 )
 from gtp_engine.evaluators.runtimes.onnx_runtime import LARGEST_FILE
 from gtp_engine.files import write_whole
+from gtp_export.convert.onnx_file import remove_smaller
 
 OPSET = 17
 """Old enough for every ONNX Runtime this project supports, new enough for all that is used."""
@@ -120,10 +121,15 @@ class Graph:
 def write_model(model: onnx.ModelProto, path: Path) -> None:
     """Write a model so that `path` holds either all of it or what it held before.
 
+    Files in lower precision that were made of a net that it held are removed.
+
     Raises:
         GraphError: the model is larger than an ONNX file can be.
         OSError: the file cannot be written; nothing is left behind.
     """
     if model.ByteSize() > LARGEST_FILE:
         raise GraphError("the net is larger than the 2 GiB an ONNX file can hold")
-    write_whole(path, model.SerializeToString())
+    content = model.SerializeToString()
+    if path.exists():
+        remove_smaller(path)
+    write_whole(path, content)

@@ -1,5 +1,6 @@
 """Reading an ONNX file of unknown origin, and what its metadata say."""
 
+import logging
 from pathlib import Path
 
 import onnx
@@ -16,6 +17,8 @@ from gtp_engine.evaluators.nets.net_info import (
 from gtp_engine.evaluators.runtimes.onnx_runtime import LARGEST_FILE
 from gtp_engine.files import read_file
 from gtp_export.plans import FP16, INT8
+
+logger = logging.getLogger(__name__)
 
 
 def load_model(source: Path) -> onnx.ModelProto:
@@ -53,26 +56,26 @@ def files_of(target: Path) -> list[Path]:
     return [target, *(version_file(target, kind) for kind in (INT8, FP16))]
 
 
-def remove_smaller(target: Path) -> list[Path]:
-    """Remove a net's files in lower precision, before another net takes its place; return them.
+def remove_smaller(target: Path) -> None:
+    """Remove a net's files in lower precision, before another net takes its place.
 
     The engine would play with one of them in place of the new net.
     """
-    found = [file for file in files_of(target)[1:] if file.exists()]
-    for file in found:
-        file.unlink()
-    return found
+    for file in files_of(target)[1:]:
+        if file.exists():
+            file.unlink()
+            logger.info(f"{file} is gone, which was made of the net before")
 
 
-def keep_source(source: Path, *targets: Path) -> None:
-    """Make sure that no target is the file that a net is made of.
+def keep_source(source: Path, target: Path) -> None:
+    """Make sure that a net's file is not written over, or removed with `remove_smaller`.
 
     Raises:
-        NetFileError: One is.
+        NetFileError: A net that is made of it would do that.
     """
-    for target in targets:
-        if target.exists() and source.exists() and target.samefile(source):
-            raise NetFileError(f"{target}: the net cannot be written over itself")
+    for file in files_of(target):
+        if file.exists() and source.exists() and file.samefile(source):
+            raise NetFileError(f"{file}: the net cannot be written over itself")
 
 
 def read_info(source: Path, model: onnx.ModelProto) -> NetInfo:

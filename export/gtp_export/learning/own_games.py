@@ -123,7 +123,7 @@ def learn_from_games(run: OwnGamesRun) -> None:
     players = Players(run.player, kind)
     read = players.read(run.games)
     start, target = find_net(run.net, read.longest_side), run.target
-    keep_source(start, *files_of(target))
+    keep_source(start, target)
     before = read_info(start, load_model(start))
     run = replace(
         run,

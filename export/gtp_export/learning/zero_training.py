@@ -293,7 +293,7 @@ class Learning:
         NetExport(folder, describe_own(settings, trainer.steps))(trainer.average, "next")
         file, precision = folder / "next.onnx", "fp32"
         if settings.int8:
-            small = folder / "next-int8.onnx"
+            small = folder / "int8.onnx"
             try:
                 quantise_file(file, small, QUANTISED)
                 file, precision = small, "int8"

@@ -86,6 +86,25 @@ def test_the_source_is_no_target(
     assert source.read_bytes() == write_net(NetPlan())
 
 
+def test_a_new_net_leaves_none_of_lower_precision_of_another(
+    tmp_path: Path, said: list[str]
+) -> None:
+    source, target, old = (tmp_path / name for name in ("net", "a.onnx", "a-int8.onnx"))
+    source.write_bytes(write_net(NetPlan()))
+    described = ["describe", str(target), "--encoder", "katago_v7", "--licence", "MIT"]
+    convert = ["convert", str(source), str(target)]
+    old.touch()
+    assert run(convert) == 0 and old.exists()  # it may have come first
+    for command in (convert, described):
+        old.touch()
+        assert run(command) == 0
+        assert not old.exists()
+    assert said.count(f"{old} is gone, which was made of the net before") == 2
+    target.rename(old)
+    assert run(["describe", str(old), "--encoder", "katago_v7", "--out", str(target)]) == 1
+    assert old.exists() and not target.exists()
+
+
 def test_unknown_options_end_with_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in ([], ["convert"], ["convert", "a", "b", "--frobnicate"], ["transmogrify"]):
         with pytest.raises(SystemExit) as caught:
