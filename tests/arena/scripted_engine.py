@@ -1,12 +1,11 @@
 """A GTP engine that plays the moves on its command line, one at a time, then passes.
 
 Words that are no moves: `sleep` passes after three seconds, `crash` ends the process, `hang` waits
-for ever, `babble` answers no GTP, `flood` answers without end, `refuse` answers the next play with
-an error. `score=TEXT` is what final_score says, or `crash` or `hang`; `dead=TEXT` the stones that
-it calls dead; `cpu` lets it tell its
-processor time, `cpu=TEXT` says what it tells, several one after the other; `deaf` makes it ignore
-quit and the end of its input; `pid=FILE` adds its process's number to a file. It takes no board of
-25x25.
+for ever, `babble` answers no GTP, `flood` answers without end, `error` answers with an error,
+`refuse` answers the next play with one. `score=TEXT` is what final_score says, or `crash` or
+`hang`; `dead=TEXT` the stones that it calls dead; `cpu` lets it tell its processor time, `cpu=TEXT`
+says what it tells, several one after the other; `deaf` makes it ignore quit and the end of its
+input; `pid=FILE` adds its process's number to a file. It takes no board of 25x25.
 """
 
 import os
@@ -55,6 +54,9 @@ def main() -> None:
             answer = times.pop(0) if len(times) > 1 else times[0]
         elif command == "genmove":
             answer = moves.pop(0) if moves else "pass"
+            if answer == "error":
+                print("? no net\n", flush=True)
+                continue
             if answer == "crash":
                 print("out of memory", file=sys.stderr, flush=True)
                 sys.exit(3)

@@ -474,6 +474,16 @@ def test_an_engine_that_ends_at_once_is_named(said: list[str]) -> None:
     assert said == ["B: it ended during 'name': out of order"]
 
 
+def test_an_engine_that_refuses_the_first_game_ends_the_match(
+    said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["match", engine("error"), engine(), "--size", "5"]) == 1
+    assert said == ["Script (A): 'genmove B' is answered no net"]
+    assert run(["match", engine(), engine(), "--size", "25"]) == 1
+    assert said[1:] == ["Script (A): 'boardsize 25' is answered unacceptable size"]
+    assert capsys.readouterr().out == ""
+
+
 GNUGO = shutil.which("gnugo", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/games"]))
 
 

@@ -70,10 +70,14 @@ class Table:
 
         Raises:
             EngineDied: An engine cannot be started.
+            EngineFailure: One refuses the first game before it has made a move: so it would all.
         """
         game = MatchGame(number, black=(number - 1) % 2)
         players = self.players()
         Referee(players, names, terms, game).conduct(f"{seed}/{(number - 1) // 2}")
+        loser = int(game.winner == 0)
+        if number == 1 and game.reason == "refusal" and not game.thoughts[loser]:
+            raise EngineFailure(game.detail)
         if game.reason in FAILURES or any(player.has_failed for player in players):
             self.clear()
         return game

@@ -135,7 +135,7 @@ def run(args: argparse.Namespace) -> int:
                     return report.verdict is None
 
                 failure = play_match(engines, tables, names, terms, args.games, args.seed, note)
-    if report is not None:
+    if report is not None and report.n_games:
         records.write_report(report)  # before anything is printed: nobody may be reading any more
         print(report.text())
     if engines.signal is not None:
