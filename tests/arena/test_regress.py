@@ -86,7 +86,7 @@ def test_records_are_found_beside_the_tests(
     )
     assert run(["regress", str(file)]) == 0
     out = capsys.readouterr().out
-    assert "known_command: 1 of 1 right" in out and "gets wrong: none asked\n" in out
+    assert "known_command: 1 of 1 right" in out and "gets wrong" not in out
     assert "known.tst: loadsgf missing.sgf: cannot load file: " in out
     assert "positions refused: 1 question not asked\n" in out
 
@@ -132,6 +132,17 @@ def test_bad_files(
         run(["regress", str(file)])
     assert stopped.value.code == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_no_question_is_a_failure(
+    script: Path, said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = f'"{sys.executable}" "{SCRIPTED_ENGINE}"'
+    assert run(["regress", "--engine", engine, "--commands", "genmov", str(script)]) == 1
+    assert said == ["moves.tst: none asked", "no question asked"]
+    assert run(["regress", "--engine", "no-such-program", str(script)]) == 1
+    assert said[2:] == ["no-such-program cannot be started: No such file or directory"]
+    assert capsys.readouterr().out == ""
 
 
 def test_an_engine_that_dies(

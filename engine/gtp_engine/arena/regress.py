@@ -127,10 +127,12 @@ class Tally:
         (self.hard if step.is_hard else self.easy).add(is_right)
 
     def text(self) -> str:
-        """Return the summary."""
+        """Return the summary; empty where there were no questions."""
         lines = [f"{name}: {score.text()}" for name, score in sorted(self.by_command.items())]
-        lines.append(f"of those that the tests' own engine gets right: {self.easy.text()}")
-        lines.append(f"of those that it gets wrong: {self.hard.text()}")
+        if self.easy.asked:
+            lines.append(f"of those that the tests' own engine gets right: {self.easy.text()}")
+        if self.hard.asked:
+            lines.append(f"of those that the tests' own engine gets wrong: {self.hard.text()}")
         if self.unprepared:
             lines.append(f"positions refused: {counted(self.unprepared, 'question')} not asked")
         if self.unknown:

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask all questions; return 0, or 1 if the engine could not be asked to the end.
+    """Ask all questions; return 0, or 1 if none was asked or the engine failed before the end.
 
     Where that ends early, by Ctrl-C too, the summary is that of the questions so far.
     """
@@ -62,5 +62,9 @@ def run(args: argparse.Namespace) -> int:
             by = engines.signal
             logger.info("interrupted" if by else failure)
             status = INTERRUPTED_BY + by if by else 1
-    print(tally.text())
+    if text := tally.text():
+        print(text)
+    if not status and not tally.score.asked:
+        logger.error("no question asked")
+        status = 1
     return status
