@@ -1,7 +1,8 @@
 """Random positions of random games, encoded on other threads while a net learns.
 
 A thread fills a block from many games, a few positions of each, and shuffles it; batches are cut
-from the block. Every position is seen under a random symmetry.
+from the block. All positions are drawn equally often, so long games more often than short ones.
+Every position is seen under a random symmetry.
 """
 
 import queue
@@ -161,7 +162,9 @@ class PositionStream:
         self._batch_points = batch_points
         self._shifts = shifts
         self._with_pass = with_pass
-        self._pools = _pools(games, only_settled)
+        # A settled game ends with passes, whether they were recorded or not.
+        self._ends = np.diff(games.table.starts) + np.int64(with_pass) * games.table.settled
+        self._pools = _pools(games, self._ends, only_settled)
         if not self._pools:
             what = (
                 "says who owns the final board (XD, or TB and TW)" if only_settled else "has moves"
@@ -229,16 +232,18 @@ class PositionStream:
 
     def _make_block(self, reader: PositionReader, generator: np.random.Generator) -> RecordSamples:
         sizes = list(self._pools)
-        shares = np.array([len(pool) for pool in self._pools.values()], np.float64)
+        # A block has as many points on any board, so that of a large one fewer positions.
+        shares = np.array(
+            [sums[-1] * width * height for (width, height), (_, sums) in self._pools.items()],
+            np.float64,
+        )
         width, height = sizes[int(generator.choice(len(sizes), p=shares / shares.sum()))]
-        pool = self._pools[width, height]
+        pool, sums = self._pools[width, height]
         points = max(BLOCK_POINTS, self._batch_points)
         count = max(1, points // (width * height * POSITIONS_PER_GAME))
-        chosen = np.repeat(np.sort(generator.choice(pool, count)), POSITIONS_PER_GAME)
-        table = self._games.table
-        # A settled game ends with passes, whether they were recorded or not.
-        ends = np.diff(table.starts)[chosen] + table.settled[chosen] * self._with_pass
-        plies = (generator.random(len(chosen)) * ends).astype(np.int64)
+        drawn = np.searchsorted(sums, generator.integers(sums[-1], size=count), side="right")
+        chosen = np.repeat(pool[np.sort(drawn)], POSITIONS_PER_GAME)
+        plies = (generator.random(len(chosen)) * self._ends[chosen]).astype(np.int64)
         order = np.lexsort((plies, chosen))
         symmetries = generator.integers(N_SYMMETRIES, size=len(chosen))
         block = reader.read(chosen[order], plies[order], symmetries)
@@ -266,10 +271,13 @@ def shift(block: RecordSamples, generator: np.random.Generator) -> None:
         block.action[i] = action + ways[0] * width + ways[1]
 
 
-def _pools(games: Games, only_settled: bool) -> dict[tuple[int, int], NDArray[np.int64]]:
-    """Return the games by board size."""
+def _pools(
+    games: Games, ends: Ints, only_settled: bool
+) -> dict[tuple[int, int], tuple[Ints, Ints]]:
+    """Return by board size the games, and how many positions these have up to the end of each."""
     usable = np.diff(games.table.starts) > 0
     if only_settled:
         usable &= games.table.settled == 1
-    of_sizes = {size: games.of_size(*size) for size in games.sizes}
-    return {size: pool[usable[pool]] for size, pool in of_sizes.items() if usable[pool].any()}
+    pools = {size: games.of_size(*size) for size in games.sizes}
+    pools = {size: pool[usable[pool]] for size, pool in pools.items()}
+    return {size: (pool, ends[pool].cumsum()) for size, pool in pools.items() if len(pool)}

@@ -464,6 +464,29 @@ def test_sizes_without_a_move_to_learn_are_passed_over(tmp_path: Path) -> None:
         stream.draw()
 
 
+def test_all_positions_are_drawn_equally_often(tmp_path: Path) -> None:
+    points = [f"{x}{y}" for x in "abcdefghijklm" for y in "abcdefghijklm"]
+    rng = np.random.default_rng(1)
+    lines = []
+    for number in range(40):
+        size, moves = (7, 12) if number % 2 else (13, 80)
+        inside = [point for point in points if max(point) < "abcdefghijklmn"[size]]
+        played = "".join(
+            f";{'BW'[i % 2]}[{point}]" for i, point in enumerate(rng.permutation(inside)[:moves])
+        )
+        lines.append(f"(;SZ[{size}]{played})")
+    games = read_table([write_lines(tmp_path / "g.sgf.bz2", *lines)])
+    stream = PositionStream(games, "dlgo1", 169 * 64, seed=1)
+    drawn = np.zeros(games.n_moves, np.int64)
+    while drawn.sum() < 100 * games.n_moves:
+        batch = stream.draw()
+        np.add.at(drawn, games.table.starts[batch.game] + batch.ply, 1)
+    stream.close()
+    is_short = np.repeat(games.table.width == 7, np.diff(games.table.starts))
+    often = drawn[is_short].mean() / drawn[~is_short].mean()
+    assert 0.8 < often < 1.25 and drawn.min() > 50 and drawn.max() < 200, (often, drawn)
+
+
 def test_a_batch_may_be_larger_than_a_block(games: Games, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gtp_export.records.stream.BLOCK_POINTS", 500)
     stream = PositionStream(games.take(np.array([0, 1, 3])), "gocnn8", 100 * 25, seed=1)
