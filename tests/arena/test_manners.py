@@ -11,6 +11,7 @@ from tests.arena.test_self_play import game as played
 from tests.paths import TINY_NET
 
 from gtp_engine.arena.endgame_review import Verdict
+from gtp_engine.arena.many_games import PlayedGame
 from gtp_engine.commands.manners import _read_rules, describe_judgement, describe_passing
 from gtp_engine.commands.registry import run
 from gtp_engine.evaluators.nets.net_info import NetFileError
@@ -162,6 +163,21 @@ def test_levels_play_their_neighbours(capsys: pytest.CaptureFixture[str]) -> Non
     assert "2/2 games of level 10, 0 s left" in err
     assert head.startswith("2 games a pair on 3x3, komi 7")
     assert line.startswith("level 10 against level 1: ") and "Elo" in line
+
+
+def test_levels_that_are_interrupted_tell_what_was_played(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], said: list[str]
+) -> None:
+    def play_two(*terms_and_note: Any) -> None:
+        for number in (0, 1):
+            terms_and_note[-1](PlayedGame(number, number, 0, "count", ()))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gtp_engine.arena.many_games.play_games", play_two)
+    assert run(["levels", "--net", TINY_NET]) == 130
+    _, line = capsys.readouterr().out.splitlines()
+    assert line.startswith("level 2 against level 1, 2 games so far: share 100.0%")
+    assert said[-1] == "interrupted"
 
 
 def test_a_step_beyond_all_levels_gets_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
