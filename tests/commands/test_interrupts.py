@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.paths import TINY_NET
 
 from gtp_engine.arena.self_play import parallel_map
 from gtp_engine.commands import perft
@@ -43,6 +44,31 @@ def test_any_command_ends_with_a_sentence(
     monkeypatch.setattr(sys, "argv", ["gtp-engine", "perft"])
     assert run_program("gtp-engine", run) == 130
     assert capsys.readouterr().err == "\ngtp-engine: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "player"),
+    [
+        ("net match tiny tiny", "commands.net_match.play_games"),
+        ("manners --net tiny", "arena.self_play.play_self_games"),
+        ("levels --net tiny", "arena.many_games.play_games"),
+    ],
+)
+def test_without_a_finished_game_there_is_no_table(
+    command: str,
+    player: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    said: list[str],
+) -> None:
+    def interrupt(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"gtp_engine.{player}", interrupt)
+    assert run([TINY_NET if word == "tiny" else word for word in command.split()]) == 130
+    assert said[-1] == "interrupted; no game was finished"
+    lines = 1 if command.startswith("levels") else 0  # its first says what is to be played
+    assert len(capsys.readouterr().out.splitlines()) == lines
 
 
 @pytest.mark.parametrize("program", ["gtp_engine", "gtp_export"])

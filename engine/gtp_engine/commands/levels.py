@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
             so_far = f", {counted(len(games), 'game')} so far" if status else ""
             print(f"{pair[0].name} against {pair[1].name}{so_far}: {strength}", flush=True)
         if status:
-            logger.warning("interrupted")
+            logger.warning("interrupted" if games else "interrupted; no game was finished")
             return status
     return 0
 

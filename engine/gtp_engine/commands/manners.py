@@ -95,7 +95,9 @@ def run(args: argparse.Namespace) -> int:
             status = INTERRUPTED_STATUS
     games.sort(key=lambda game: game.number)
     if status:
-        logger.warning("interrupted")
+        logger.warning("interrupted" if games else "interrupted; no game was finished")
+    if not games:
+        return status
     print(
         f"{counted(len(games), 'game')} on {width}x{height}, {args.rules}, "
         f"{counted(args.playouts, 'playout')} a move"

@@ -63,11 +63,13 @@ def run(args: argparse.Namespace) -> int:
     try:
         play_games(contestants, terms, args.games, at_once, note)
     except KeyboardInterrupt:
-        logger.warning("interrupted")
+        logger.warning("interrupted" if finished else "interrupted; no game was finished")
         status = INTERRUPTED_STATUS
     games = sorted(finished, key=lambda game: game.number)
     if args.json:
         print(json.dumps(_document(contestants, games, sprt, verdict), indent=1))
+        return status
+    if not games:
         return status
     print(f"A: {contestants[0].name}\nB: {contestants[1].name}")
     if drawn is None:
