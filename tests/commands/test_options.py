@@ -244,6 +244,9 @@ def test_options_that_would_do_nothing_are_not_taken(
         (["match", "self", "self", "--game", "atari-go", "--komi", "1"], "no points are counted"),
         (["five", "--size", "9"], "--size is for --forbidden"),
         (["play", "--resume", "x.sgf", "--handicap", "2"], "--handicap is for a new game"),
+        (["play", "--resume", "x.sgf", "--size", "13"], "--size is for a new game"),
+        (["play", "--resume", "x.sgf", "--rules", "aga"], "--rules is for a new game"),
+        (["play", "--resume", "x.sgf", "--komi", "0"], "--komi is for a new game"),
     ],
 )
 def test_options_that_would_do_nothing_beside_others_are_refused(

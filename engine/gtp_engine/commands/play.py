@@ -36,8 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Play until the person leaves; return the exit status."""
     settings = read_settings(args)
-    if args.handicap and args.resume is not None:
-        raise UsageError("--handicap is for a new game, not for --resume")
+    for name in ("handicap", "size", "rules", "komi"):
+        if getattr(args, name) and args.resume is not None:
+            raise UsageError(f"--{name} is for a new game, not for --resume")
     if args.handicap and settings.game == FIVE:
         raise UsageError("--handicap is not for five in a row")
     if sys.stdin is None or sys.stdout is None:
