@@ -203,6 +203,8 @@ def test_sizes_and_counts() -> None:
         (["web", "--port", "99999"], "--port: '99999' is not a number from 0 to 65535"),
         (["--net", ""], "--net: '' names no net"),
         (["play", "--net", "small+"], "--net: 'small+' names no net"),
+        (["net", "match", "", "small"], ": '' names no net"),
+        (["net", "bench", "+"], ": '+' names no net"),
         (["--game", "five", "--size", "4"], "--size: five is played on boards from 5x5 on"),
         (["play", "--game", "five", "--size", "4"], "five is played on boards from 5x5 on"),
         (["match", "self", "self", "--game", "five", "--size", "4"], "on boards from 5x5 on"),

@@ -63,7 +63,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
         "Several nets take turns; the first is what the others are compared with."
     )
     add = parser.add_argument
-    add("nets", metavar="FILE|NAME", nargs="*", help="the default net if left out")
+    add("nets", type=parse_net, metavar="FILE|NAME", nargs="*", help="the default net if left out")
     repeatable = {"size": "9 and 19, where taken", "batch": "1 and 4; on a GPU 1 to 256"}
     add_shared(parser, "device", "runtime", repeatable=repeatable)
     add("--seconds", type=parse_seconds, default=2.0, help="processor time of each measurement (2)")
@@ -75,7 +75,7 @@ def _add_match(parser: argparse.ArgumentParser) -> None:
         "from one opening drawn from the first net's policy, with the colors swapped."
     )
     add = parser.add_argument
-    add("nets", metavar="FILE|NAME", nargs=2, help="the two nets, A and B")
+    add("nets", type=parse_net, metavar="FILE|NAME", nargs=2, help="the two nets, A and B")
     add_shared(parser, "at-once", "komi", "policy-temperature", games=100, visits=50, size=(9, 9))
     leaves = "leaves that searches of the first and the second net have in flight at once (1 1)"
     add("--leaves", type=parse_batch, nargs=2, metavar="N", default=(1, 1), help=leaves)
