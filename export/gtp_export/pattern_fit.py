@@ -216,9 +216,7 @@ def run_fit(run: RecordRun) -> None:
     if run.start is not None:
         raise NetFileError(f"--preset {run.preset}: begins from nothing; --from is for nets")
     positions = POSITIONS if run.span is HOUR else int(run.span.amount)
-    learned, others = read_table(run.games), read_table(run.valid) if run.valid else None
-    if others is None:
-        learned, others = learned.split()
+    learned, others = read_table(run.games).split(read_table(run.valid) if run.valid else None)
     if not len(learned) or not len(others):
         raise NetFileError("too few games to learn from some and measure on others")
     arrays, n = fit_policies(learned, run.seed, positions)

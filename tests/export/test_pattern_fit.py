@@ -41,6 +41,7 @@ def follower(seed: int) -> str:
 def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("games") / "games.sgf"
     path.write_text("".join(follower(seed) for seed in range(300)))
+    path.with_name("valid.sgf").write_text("".join(follower(seed) for seed in range(300, 400)))
     return path
 
 
@@ -48,7 +49,16 @@ def test_a_run_writes_patterns_that_know_what_was_played(
     games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["train", "--preset", "rollout", "--games", str(games), "--out", str(tmp_path)]
-    words += ["--valid", str(games), "--licence", "CC0", "--samples", "5000", "--name", "mine"]
+    words += [
+        "--valid",
+        str(games.with_name("valid.sgf")),
+        "--licence",
+        "CC0",
+        "--samples",
+        "5000",
+        "--name",
+        "mine",
+    ]
     assert run_command(words) == 0
     path = tmp_path / "mine.patterns"
     header, _ = unpack(path)
@@ -111,6 +121,8 @@ def test_a_disk_that_is_full_leaves_the_old_file(
     (tmp_path / "rollout.patterns").write_bytes(b"old")
     monkeypatch.setattr(pattern_fit, "write_whole", full)
     words = ["train", "--preset", "rollout", "--games", str(games), "--out", str(tmp_path)]
-    assert run_command([*words, "--valid", str(games), "--samples", "500"]) != 0
+    assert (
+        run_command([*words, "--valid", str(games.with_name("valid.sgf")), "--samples", "500"]) != 0
+    )
     assert "No space left on device" in capsys.readouterr().err
     assert (tmp_path / "rollout.patterns").read_bytes() == b"old"

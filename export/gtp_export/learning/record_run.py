@@ -90,18 +90,15 @@ def prepare(run: RecordRun) -> RecordTask:
 
 
 def divide(run: RecordRun, preset: Preset, games: Games, valid: Games | None) -> RecordTask:
-    """Set games aside to measure on, unless there are others for that.
+    """Set games aside to measure on, unless there are others for that: then those among them.
 
     Raises:
         NetFileError: No game is left for one side.
     """
-    if valid is not None:
-        learned, measured = games, valid
-        size = preset.shape.board_size
-        if size is not None:
-            measured = measured.take(measured.of_size(size, size))
-    else:
-        learned, measured = games.split()
+    size = preset.shape.board_size
+    if valid is not None and size is not None:
+        valid = valid.take(valid.of_size(size, size))
+    learned, measured = games.split(valid)
     where = "--valid" if run.valid else counted(len(games), "game")
     if not len(learned) or not len(measured):
         raise NetFileError(

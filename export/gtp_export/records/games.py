@@ -5,6 +5,7 @@ plus `OUT_OF_TURN` where the player moved who was not to move.
 """
 
 import hashlib
+import logging
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,9 @@ from gtp_engine.games import game_of, position_type
 from gtp_engine.go.game_record import GameRecord, Setup, SgfError
 from gtp_engine.go.position import Move
 from gtp_engine.go.rules import Rules
+from gtp_engine.messages import counted
+
+logger = logging.getLogger(__name__)
 
 OUT_OF_TURN = 1024
 ACTION_MASK = OUT_OF_TURN - 1
@@ -200,14 +204,21 @@ class Games:
         color = np.where(changes % 2 == 0, table.first[games], 3 - table.first[games])
         return int(self.counts(games, color).sum())
 
-    def split(self, share: float | None = None) -> tuple["Games", "Games"]:
+    def split(self, valid: "Games | None" = None) -> tuple["Games", "Games"]:
         """Divide the games into those to learn from and those to measure on; see `is_valid`.
 
         Args:
-            share: Of those to measure on; what `valid_share` says when None.
+            valid: Others to measure on; games that are among these are not learned from.
         """
-        valid = self.is_valid(valid_share(len(self)) if share is None else share)
-        return self.take(np.flatnonzero(~valid)), self.take(np.flatnonzero(valid))
+        if valid is None:
+            is_valid = self.is_valid(valid_share(len(self)))
+            return self.take(np.flatnonzero(~is_valid)), self.take(np.flatnonzero(is_valid))
+        is_left_out = np.isin(self._hashes(), valid._hashes())
+        if is_left_out.any():
+            logger.info(
+                f"{counted(int(is_left_out.sum()), 'game')} to measure on are not learned from"
+            )
+        return self.take(np.flatnonzero(~is_left_out)), valid
 
     def is_valid(self, share: float) -> NDArray[np.bool_]:
         """Return [N] which games are to measure on, about that share of them.
@@ -215,12 +226,16 @@ class Games:
         A game's side depends on its moves alone, so it never changes sides, a game that stands
         twice is on one side only, and a smaller share is part of a larger one.
         """
+        return self._hashes() < share * 2.0**32
+
+    def _hashes(self) -> NDArray[np.uint32]:
+        """Return [N] what tells the games apart by their moves."""
         table = self.table
         moves = [
             zlib.crc32(table.moves[start:stop].tobytes())
             for start, stop in zip(table.starts[:-1], table.starts[1:], strict=True)
         ]
-        return np.array(moves, np.uint32) < share * 2.0**32
+        return np.array(moves, np.uint32)
 
     def _range(self, starts: str, game: int) -> NDArray[np.int16]:
         bounds = getattr(self.table, starts)

@@ -30,17 +30,21 @@ GAME = (
     "(;SZ[4]KM[0.5]RE[W+0.5]XD[];B[b{}];W[c{}];B[b{}];W[c{}];B[b{}];W[c{}];B[b{}];W[c{}];B[];W[])"
 )
 ORDERS = ("aabbccdd", "ddccbbaa", "bbaaddcc", "ccddaabb", "aaccbbdd", "ddaaccbb", "bbddccaa")
+OTHERS = ("bbccaadd", "ddbbaacc", "ccaaddbb", "aaddbbcc")
 
 
 @pytest.fixture
 def games(tmp_path: Path) -> Path:
+    """Write games, and others beside them to measure on."""
     path = tmp_path / "games.sgf"
     path.write_text("\n".join(GAME.format(*order) for order in ORDERS))
+    path.with_name("valid.sgf").write_text("\n".join(GAME.format(*order) for order in OTHERS))
     return path
 
 
 def train(games: Path, out: Path, *more: str) -> int:
-    arguments = ["--games", str(games), "--valid", str(games), "--out", str(out)]
+    valid = games.with_name("valid.sgf")
+    arguments = ["--games", str(games), "--valid", str(valid), "--out", str(out)]
     quick = ["--samples", "200", "--batch-points", "320", "--positions", "20", "--device", "cpu"]
     return run_command(["train", *arguments, *quick, *more])
 
@@ -58,7 +62,7 @@ def test_the_command_trains_evaluates_and_describes(
     assert "ownership end" in facts["figures"] and "top1 all" not in facts["figures"]
     card = (out / "owner.md").read_text()
     made_by = (
-        "gtp-export train --games games.sgf --valid games.sgf --out run --samples 200 "
+        "gtp-export train --games games.sgf --valid valid.sgf --out run --samples 200 "
         "--batch-points 320 --positions 20 --device cpu --preset gocnn --name owner\n"
     )
     assert f"    {made_by}" in card and "the same on the final board" in card
@@ -142,6 +146,7 @@ def test_mistakes_are_one_sentence(
         ((), "either --preset or --recipe"),
         (("--preset", "tiny", "--from", str(tmp_path / "none.pt")), "none.pt"),
         (("--preset", "tiny", "--freeze", "roof", "--processes", "2"), "no layers 'roof'"),
+        (("--preset", "tiny", "--valid", str(games)), "--valid: too few games to learn from some"),
         (("--preset", "tiny", "--size", "5"), "--size does nothing with --preset tiny"),
     ):
         assert train(games, tmp_path / "run", *more) == 1
@@ -162,7 +167,8 @@ def test_ownership_is_not_learned_where_no_game_tells_it(
     without: str, said: str, games: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plain, out = tmp_path / "plain.sgf", tmp_path / "run"
-    plain.write_text(games.read_text().replace("XD[]", ""))
+    source = games if without == "--games" else games.with_name("valid.sgf")
+    plain.write_text(source.read_text().replace("XD[]", ""))
     assert train(games, out, "--preset", "gocnn", without, str(plain)) == 1
     assert said in capsys.readouterr().err
     assert not (out / "checkpoint.pt").exists()

@@ -388,10 +388,17 @@ def test_the_command_packs(
 
 def test_a_game_is_on_one_side_however_often_it_stands_there(games: Games) -> None:
     many = games.take(np.arange(400) % 4)
-    sides = many.split(0.5)
-    moves = [{tuple(side.record(i).moves) for i in range(len(side))} for side in sides]
-    assert not moves[0] & moves[1] and sum(map(len, sides)) == 400
-    assert len(games.split(0.0)[0]) == 4 and len(games.split(1.0)[1]) == 4
+    half = many.is_valid(0.5)
+    assert half.reshape(100, 4).all(0).tolist() == half[:4].tolist() and half.any()
+    assert not games.is_valid(0.0).any() and games.is_valid(1.0).all()
+
+
+def test_games_to_measure_on_are_not_learned_from(games: Games, said: list[str]) -> None:
+    learned, measured = games.take(np.arange(8) % 4).split(games.take(np.array([1])))
+    assert [str(learned.record(i).moves) for i in range(6)] == [
+        str(games.record(i).moves) for i in (0, 2, 3) * 2
+    ]
+    assert len(measured) == 1 and said == ["2 games to measure on are not learned from"]
 
 
 def test_positions_are_what_the_engine_would_show_its_net(games: Games) -> None:
