@@ -82,6 +82,8 @@ FEWEST_VALID = 30
 """About so many are not learned from where that is more, ..."""
 LARGEST_VALID_SHARE = 0.2
 """... but no larger share."""
+HASHED_MOVES = 50
+"""By so many a game is known again: copies of it end sooner or later, with passes or without."""
 
 
 def valid_share(games: int) -> float:
@@ -223,19 +225,24 @@ class Games:
     def is_valid(self, share: float) -> NDArray[np.bool_]:
         """Return [N] which games are to measure on, about that share of them.
 
-        A game's side depends on its moves alone, so it never changes sides, a game that stands
-        twice is on one side only, and a smaller share is part of a larger one.
+        A game's side depends on its first moves alone, so it never changes sides, a game that
+        stands twice is on one side only, also where its end is missing, and a smaller share is part
+        of a larger one.
         """
         return self._hashes() < share * 2.0**32
 
     def _hashes(self) -> NDArray[np.uint32]:
-        """Return [N] what tells the games apart by their moves."""
+        """Return [N] what tells the games apart: the first moves, without passes at their end."""
         table = self.table
-        moves = [
-            zlib.crc32(table.moves[start:stop].tobytes())
-            for start, stop in zip(table.starts[:-1], table.starts[1:], strict=True)
-        ]
-        return np.array(moves, np.uint32)
+        starts = table.starts[:-1]
+        stops = np.minimum(table.starts[1:], starts + HASHED_MOVES)
+        area = table.width.astype(np.int64) * table.height
+        hashes = []
+        for start, stop, the_pass in zip(starts, stops, area, strict=True):
+            codes = table.moves[start:stop]
+            played = np.flatnonzero(codes & ACTION_MASK != the_pass)
+            hashes.append(zlib.crc32(codes[: played[-1] + 1 if len(played) else 0].tobytes()))
+        return np.array(hashes, np.uint32)
 
     def _range(self, starts: str, game: int) -> NDArray[np.int16]:
         bounds = getattr(self.table, starts)

@@ -393,6 +393,17 @@ def test_a_game_is_on_one_side_however_often_it_stands_there(games: Games) -> No
     assert not games.is_valid(0.0).any() and games.is_valid(1.0).all()
 
 
+def test_a_copy_without_the_end_is_the_same_game(tmp_path: Path) -> None:
+    moves = [f";{'BW'[i % 2]}[{'abcdefghi'[i % 9]}{'abcdefgh'[i // 9]}]" for i in range(60)]
+    ends = (60, 50, 55)
+    lines = ["(;SZ[9]" + "".join(moves[:n]) + ")" for n in (*ends, 49, 20)]
+    lines += [line.replace(")", ";B[];W[])") for line in lines]
+    read = read_table([write_lines(tmp_path / "g.sgf.bz2", *lines)])
+    hashes = read._hashes()
+    assert len({*hashes[[0, 1, 2, 5, 6, 7]]}) == 1 and len({*hashes}) == 3
+    assert hashes[3] == hashes[8] and hashes[4] == hashes[9]
+
+
 def test_games_to_measure_on_are_not_learned_from(games: Games, said: list[str]) -> None:
     learned, measured = games.take(np.arange(8) % 4).split(games.take(np.array([1])))
     assert [str(learned.record(i).moves) for i in range(6)] == [
