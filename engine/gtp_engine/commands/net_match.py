@@ -80,10 +80,6 @@ def run(args: argparse.Namespace) -> int:
     print(f"A's {describe_strength(points(games), len(games))}\n{_details(games)}")
     if sprt is not None:
         print(sprt.describe(points(games), len(games), verdict))
-    for letter, net in zip("AB", nets, strict=True):
-        if isinstance(net, NetEvaluator):
-            batcher = net.batcher
-            print(f"{letter}: {batcher.evaluations} evaluations, {batcher.mean_batch:.2f} a run")
     return status
 
 

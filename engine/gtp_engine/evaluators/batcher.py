@@ -60,11 +60,6 @@ class Batcher:
         self.evaluations = 0
         """Positions evaluated so far."""
 
-    @property
-    def mean_batch(self) -> float:
-        """Positions a run, on average."""
-        return self.evaluations / self.runs if self.runs else 0.0
-
     def use_streams(self, streams: int) -> None:
         """Have so many runs under way at once from now on, or as soon as those of now end."""
         with self._guard:
