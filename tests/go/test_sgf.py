@@ -700,10 +700,50 @@ def test_an_own_file_means_the_komi_that_it_names(komi: float) -> None:
 
 def test_rectangles_of_points_are_counted_as_points() -> None:
     with pytest.raises(SgfError, match="longer than 100,000"):
-        parse_sgf("(;SZ[19]XD" + "[aa:ss]" * 300 + ";B[aa])")
+        parse_sgf("(;SZ[19]AB" + "[aa:ss]" * 300 + ";B[aa])")
 
 
 def test_stones_of_handicap_stand_on_the_board_of_a_line_that_says_who_is_to_play() -> None:
     line = "(;GM[1]SZ[19]HA[2]KM[0.5]PL[W];W[dd];B[pp])"
     assert parse_game_line(line) == parse_sgf(line)
     assert len(parse_game_line(line).initial_stones(BLACK)) == 2
+
+
+UNCLOSED = (
+    "(;GM[1]SZ[9]KM[5.5]PB[Anna]RE[B+R];B[ee];W[cc]{rest}\n(;{root}SZ[9]PB[Otto];B[gg];W[dd])"
+)
+
+
+@pytest.mark.parametrize("root", ["GM[1]", "CA[UTF-8]FF[4]", "C[a \\] (;\\\\]"])
+@pytest.mark.parametrize("rest", ["", "(;B[aa])(;B[bb]", ";B[aa]C[(;GM[1\\])]"])
+def test_a_game_without_its_last_bracket_ends_before_the_next(rest: str, root: str) -> None:
+    first, second = parse_games(UNCLOSED.format(rest=rest, root=root))
+    assert (first.black_name, len(first.moves)) == ("Anna", 2 + bool(rest))
+    assert (second.black_name, len(second.moves)) == ("Otto", 2)
+
+
+@pytest.mark.parametrize("marks", ["TB[zz]", "TW[cc]TB[aa][tt]", "XD[zz]", "TB[aa:z]"])
+def test_marks_off_the_board_say_nothing(marks: str) -> None:
+    text = f"(;SZ[9]{marks};B[aa];W[bb]{marks})"
+    record = parse_sgf(text)
+    assert len(record.moves) == 2 and record.dead is None
+    assert record.black_territory == record.white_territory == ()
+    assert [len(each.moves) for each in parse_games(text * 2)] == [2, 2]
+
+
+def test_names_of_properties_may_hold_digits() -> None:
+    record = parse_sgf("(;FF[3]GM[1]SZ[9]K1[x]MULTI_GO[4];B[aa]B2[cc];W[bb])")
+    assert len(record.moves) == 2
+
+
+@pytest.mark.parametrize(
+    ("komi", "result", "score_black"),
+    [("3.75", "B+2.25", 4.5), ("7.5", "W+0.75", -1.5), ("7.5", "B+2.5", 2.5), ("", "W+2.25", -4.5)],
+)
+def test_a_result_in_stones_is_doubled(komi: str, result: str, score_black: float) -> None:
+    assert parse_sgf(f"(;SZ[9]KM[{komi}]RE[{result}];B[aa])").score_black == score_black
+
+
+def test_an_own_result_is_one_in_points() -> None:
+    text = format_sgf(Position(9, 9, Rules(komi=3.75)), result="B+2.25")
+    assert parse_sgf(text).score_black == 2.25

@@ -66,9 +66,16 @@ class GameRecord:
 
     @property
     def score_black(self) -> float | None:
-        """By how many points Black won; None where the game was not counted."""
-        white_margin = resulting_margin(self.result)
-        return None if white_margin is None else 0.0 - white_margin
+        """By how many points Black won; None where the game was not counted.
+
+        Chinese results may count stones: a quarter, which a komi of whole or half points cannot
+        leave, tells.
+        """
+        margin = resulting_margin(self.result)
+        if margin is None:
+            return None
+        is_in_stones = margin % 0.5 and not (self.komi or 0.0) % 0.5
+        return 0.0 - margin * (2.0 if is_in_stones else 1.0)
 
     def initial_stones(self, color: int) -> list[int]:
         """Return the points that hold this color before the first move."""

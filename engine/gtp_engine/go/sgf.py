@@ -55,8 +55,12 @@ _MOVES = {"B": BLACK, "W": WHITE}
 _SETUPS = {"AB": BLACK, "AW": WHITE, "AE": EMPTY}
 
 _START = re.compile(rb"\(\s*;")
-_TOKEN = re.compile(rb"\s*(?:\[([^\\\]]*(?:\\.[^\\\]]*)*)\]|([A-Za-z]{1,64})|([;()]))", re.DOTALL)
+_VALUE = rb"\[([^\\\]]*(?:\\.[^\\\]]*)*)\]"
+_NAME = rb"([A-Za-z][A-Za-z0-9_]{0,63})"
+_TOKEN = re.compile(rb"\s*(?:%b|%b|([;()]))" % (_VALUE, _NAME), re.DOTALL)
 """A value without its brackets, a property's name, or what divides nodes and variations."""
+_ROOT = re.compile(rb"\s*;(?:\s*%b(?:\s*%b)+)*?\s*(?:GM|FF|SZ)\s*\[" % (_NAME, _VALUE), re.DOTALL)
+"""The beginning of a node that only a whole game begins with."""
 _OPENING = re.compile(rb"\s*\[")
 
 MOST_ITEMS = 1_000_000
@@ -137,7 +141,8 @@ def parse_games(
             if not is_closed:
                 _check_tail(encoded[end:], nodes)
             try:
-                record = read_nodes(nodes, kind)
+                record = _read_main_line(nodes, kind)
+                _add_handicap_stones(record)
             except SgfError as error:
                 _complain(str(error), on_error)
             else:
@@ -190,7 +195,10 @@ def _known_encoding(name: str) -> str | None:
 
 
 def _read_tree(data: bytes, start: int) -> tuple[list[Node], bool, int]:
-    """Return the nodes up to the first closing bracket, whether one came, where the tree ends."""
+    """Return the nodes up to the first closing bracket, whether one came, where the tree ends.
+
+    A bracket before the root of another game closes what is open: somebody has left it out.
+    """
     nodes: list[Node] = []
     name = ""
     n_items = depth = 0
@@ -199,6 +207,8 @@ def _read_tree(data: bytes, start: int) -> tuple[list[Node], bool, int]:
         start = token.end()
         value, word, sign = token.groups()
         if sign == b"(":
+            if _ROOT.match(data, start) and any(_MOVES.keys() & node.keys() for node in nodes):
+                return nodes, True, token.start()
             depth += 1
         elif sign == b")":
             is_closed = True
@@ -211,7 +221,8 @@ def _read_tree(data: bytes, start: int) -> tuple[list[Node], bool, int]:
             nodes.append({})
         elif word is not None:
             text = word.decode("ascii")
-            name = "".join(filter(str.isupper, text)) or text.upper()  # AddBlack and ab are AB
+            capitals = "".join(sign for sign in text if not sign.islower())
+            name = capitals or text.upper()  # AddBlack and ab are AB
         elif nodes:
             nodes[-1].setdefault(name, []).append(value.decode("utf-8", "replace"))
         n_items += word is None and not is_closed
@@ -228,24 +239,17 @@ def _check_tail(tail: bytes, nodes: list[Node]) -> None:
         raise SgfError(f"the SGF is malformed after move {n_moves}")
 
 
-def read_nodes(nodes: list[Node], kind: type[Position] = Position) -> GameRecord:
-    """Return the game that a main line describes.
+def _read_main_line(nodes: list[Node], kind: type[Position]) -> GameRecord:
+    """Return what stands in a main line, without stones of a handicap that is only counted.
 
     Raises:
         SgfError: It is of another game, or has an impossible size, point or komi.
     """
-    record = _read_main_line(nodes, kind)
-    _add_handicap_stones(record)
-    return record
-
-
-def _read_main_line(nodes: list[Node], kind: type[Position]) -> GameRecord:
-    """Return what stands in a main line; see `read_nodes`."""
     root = nodes[0]
     if "GM" in root and _first(root, "GM").strip() not in ("", kind.sgf_game):
         named = "Go" if kind is Position else "the one played"
         raise SgfError(f"it is a record of another game than {named}")
-    record = read_root(root, kind)
+    record = _read_root(root, kind)
     for index, node in enumerate(nodes):
         _read_setup(record, node)
         for name in node:
@@ -262,7 +266,7 @@ def _read_main_line(nodes: list[Node], kind: type[Position]) -> GameRecord:
     return record
 
 
-def read_root(root: Node, kind: type[Position] = Position) -> GameRecord:
+def _read_root(root: Node, kind: type[Position] = Position) -> GameRecord:
     """Return a game of a kind with no stones and moves yet, from the properties of its root.
 
     Raises:
@@ -287,7 +291,7 @@ def read_root(root: Node, kind: type[Position] = Position) -> GameRecord:
     if record.rules is not None and record.komi is not None:
         record.rules = record.rules.with_option("komi", record.komi)
     if "XD" in root:
-        record.dead = tuple(dict.fromkeys(_read_points(root["XD"], width, height)))
+        record.dead = _read_marks(root["XD"], width, height)
     return record
 
 
@@ -371,6 +375,14 @@ def _read_points(values: list[str], width: int, height: int) -> Iterator[int]:
                 yield point_at(row, col, width)
 
 
+def _read_marks(values: list[str], width: int, height: int) -> tuple[int, ...] | None:
+    """Return points that only say something about a game; None where the list is broken."""
+    try:
+        return tuple(dict.fromkeys(_read_points(values, width, height)))
+    except SgfError:
+        return None
+
+
 def _read_setup(record: GameRecord, node: Node) -> None:
     to_play = _MOVES.get(_first(node, "PL").strip()[:1].upper())
     if to_play is None and not any(name in node for name in _SETUPS):
@@ -397,8 +409,10 @@ def _read_move(record: GameRecord, color: int, text: str) -> None:
 def _read_territory(record: GameRecord, node: Node) -> None:
     if "TB" in node or "TW" in node:
         size = record.width, record.height
-        record.black_territory = tuple(_read_points(node.get("TB", []), *size))
-        record.white_territory = tuple(_read_points(node.get("TW", []), *size))
+        black, white = (_read_marks(node.get(name, []), *size) for name in ("TB", "TW"))
+        if black is None or white is None:
+            black = white = ()
+        record.black_territory, record.white_territory = black, white
 
 
 def _add_handicap_stones(record: GameRecord) -> None:
@@ -474,10 +488,10 @@ def list_game_files(path: str | Path) -> list[Path]:
     )
 
 
-def read_plain_root(properties: str) -> GameRecord:
+def read_plain_root(properties: str) -> GameRecord | None:
     """Return the game of a root without escapes, such as `SZ[9]AB[aa][bb]`.
 
-    Stones of a handicap that is only counted are not on the board yet.
+    None where the root does not settle it: it holds moves, or a handicap that is only counted.
 
     Raises:
         SgfError: It is no game of Go.
@@ -485,7 +499,9 @@ def read_plain_root(properties: str) -> GameRecord:
     root: Node = {}
     for name, values in _PROPERTY.findall(properties):
         root.setdefault(name, []).extend(values[1:-1].split("]["))
-    return _read_main_line([root], Position)
+    record = _read_main_line([root], Position)
+    has_no_stones = record.handicap > 1 and not record.initial_stones(BLACK)
+    return None if record.moves or has_no_stones else record
 
 
 def parse_game_line(line: str, kind: type[Position] = Position) -> GameRecord:
@@ -501,8 +517,7 @@ def parse_game_line(line: str, kind: type[Position] = Position) -> GameRecord:
             raise SgfError("the game does not end with the line")
         return found
     record = read_plain_root(plain[1])
-    has_no_stones = record.handicap > 1 and not record.initial_stones(BLACK)
-    if record.moves or has_no_stones or len(line) > 4 * MOST_MOVES:
+    if record is None or len(line) > 4 * MOST_MOVES:
         return parse_sgf(line)  # which puts the handicap's stones on the board
     points = _points_by_name(record.width, record.height)
     try:

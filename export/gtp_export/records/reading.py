@@ -254,9 +254,7 @@ def _read_root(text: str) -> GameRecord | None:
         record = read_plain_root(text)
     except SgfError:
         return None
-    if record.moves or (record.handicap > 1 and not record.initial_stones(BLACK)):
-        return None
-    if record.black_territory or record.white_territory:
+    if record is None or record.black_territory or record.white_territory:
         return None  # who is dead in it depends on the moves
     if 0 in record.setups and record.setups[0].to_play is None:
         return None
