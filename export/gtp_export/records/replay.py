@@ -91,7 +91,8 @@ def place_setups(table: GameTable, game: int, board: BoardRecord) -> bool:
         color = BLACK + (int64(table.setups[i]) & 1)
         if board["color"][point] != EMPTY:
             return False
-        place_stone(board, point, color)
+        if place_stone(board, point, color) or board["color"][point] != color:
+            return False
     board["ko_point"] = 0
     return True
 
