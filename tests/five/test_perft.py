@@ -1,12 +1,15 @@
 """Published counts of five in a row."""
 
+import random
+
 import pytest
 
 from gtp_engine.commands.registry import run
-from gtp_engine.five import perft
+from gtp_engine.coords import BLACK
 from gtp_engine.five.game import FiveGame
-from gtp_engine.five.perft import _n_alive, count_sequences
-from gtp_engine.five.rules import find_rules
+from gtp_engine.five.lines import wins_at
+from gtp_engine.five.perft import _n_alive, _rows_of_five, count_sequences
+from gtp_engine.five.rules import FREESTYLE
 
 SIX = ("6", "a1 b1 c1 e1 f1 a2 a3 a4", "b3 c3 d3 e3 f4 f5 f6 c5")
 SEVEN = ("7", "a2 a3 a4 a5 a7 b1 b2 c2 c4 d2 f4 g1 g7", "b5 c3 c6 c7 d1 d3 d5 d6 d7 e7 f1 f7 g6")
@@ -58,9 +61,19 @@ def test_a_full_board_has_no_moves() -> None:
     assert [count_sequences(FiveGame(5), depth) for depth in (26, 27, 60)] == [(0, 0)] * 3
 
 
-def test_both_ways_of_counting_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    by_sets = [count_sequences(FiveGame(5), depth) for depth in range(1, 5)]
-    monkeypatch.setattr(perft, "MOST_POINTS_BY_SETS", 0)  # the sequences are played out
-    assert [count_sequences(FiveGame(5), depth) for depth in range(1, 5)] == by_sets
-    with_rules = FiveGame(5, rules=find_rules("standard"))
-    assert count_sequences(with_rules, 3) == (25 * 24 * 23, 0)
+def test_small_boards_are_counted_with_the_rows_that_win() -> None:
+    generator = random.Random(5)
+    game = FiveGame(7, 5)
+    points, rows = game.points(), _rows_of_five(game)
+    n_won = 0
+    for _ in range(400):
+        stones = generator.sample(range(len(points)), generator.randint(5, 30))
+        colors = game.colors.copy()
+        colors[[points[place] for place in stones]] = BLACK
+        holds_row = any(
+            wins_at(colors, game.stride, points[place], BLACK, FREESTYLE.five) for place in stones
+        )
+        bits = sum(1 << place for place in stones)
+        assert holds_row == any(row & bits == row for row in rows)
+        n_won += holds_row
+    assert 50 < n_won < 350

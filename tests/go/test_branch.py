@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gtp_engine.coords import OVER, PASS
-from gtp_engine.go.branch import is_over
+from gtp_engine.go.branch import ends_search
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.search.playout import PATH
@@ -46,7 +46,7 @@ def test_a_branch_holds_a_path_whatever_it_held_before(rules: str) -> None:
         paths["moves"][0, 1 : len(moves) + 1] = moves
         ply, symmetry = branch.follow(paths, 0, 0, 8, 1)
         assert ply == root.ply + len(moves)
-        ends = bool(moves) and is_over(expected.history, expected.ply, root.rules.flags)
+        ends = bool(moves) and ends_search(expected.history, expected.ply, root.rules.flags)
         assert (symmetry == OVER) == ends
         for mine, theirs in zip(branch.history, expected.history, strict=True):
             assert np.array_equal(mine[: ply + 1], theirs[: ply + 1])

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.coords import PASS, WHITE
-from gtp_engine.go.history import History, legal_points, white_komi
+from gtp_engine.coords import WHITE
+from gtp_engine.go.history import History, legal_moves, white_komi
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import inline_kernel, int64, kernel
 
@@ -107,11 +107,7 @@ def average_slots(batch: EvalBatch, n: int) -> None:
 @kernel
 def list_moves(batch: EvalBatch, slot: int, history: History, ply: int, rules: RuleFlags) -> None:
     """Write the legal moves of a position, the pass last, and the komi into a slot."""
-    n = legal_points(history, ply, rules, batch.moves[slot])
-    if n == 0 or not rules.must_move:
-        batch.moves[slot, n] = PASS
-        n += 1
-    batch.slots[slot]["n_moves"] = n
+    batch.slots[slot]["n_moves"] = legal_moves(history, ply, rules, batch.moves[slot])
     komi = white_komi(history.turns[ply], rules)
     batch.slots[slot]["komi"] = komi if history.turns[ply]["to_play"] == WHITE else -komi
 

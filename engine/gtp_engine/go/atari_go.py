@@ -7,9 +7,6 @@ captured next.) So there are no draws, no kos and nothing to count.
 
 from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
-
 from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.go.board import (
     BoardRecord,
@@ -21,9 +18,8 @@ from gtp_engine.go.board import (
     swap_empty,
 )
 from gtp_engine.go.branch import Branch
-from gtp_engine.go.history import History, legal_points
 from gtp_engine.go.position import IllegalMoveError, Position
-from gtp_engine.go.rules import Ko, RuleFlags, Rules
+from gtp_engine.go.rules import Ko, Rules
 from gtp_engine.kernels import int64, kernel, uint64
 from gtp_engine.random_numbers import next_random, random_below
 
@@ -40,18 +36,6 @@ def captures_at(board: BoardRecord, point: int, color: int) -> bool:
         if board["color"][near] == 3 - color and is_capture_at(board, point, near):
             return True
     return False
-
-
-@kernel
-def legal_moves(history: History, ply: int, rules: RuleFlags, found: npt.NDArray[np.int16]) -> int:
-    """Write the legal moves of the side to move into found, [A + 1]; return how many."""
-    if has_capture(history.boards[ply]):
-        return 0
-    n = legal_points(history, ply, rules, found)
-    if n == 0:
-        found[0] = PASS
-        n = 1
-    return n
 
 
 class AtariBranch(Branch):
@@ -88,10 +72,7 @@ class AtariGo(Position):
 
     def legal_moves(self, color: int | None = None) -> list[int]:
         """Return every legal move of a player, the pass only where there is no other."""
-        if self.is_over:
-            return []
-        points = [point for point in super().legal_moves(color) if point != PASS]
-        return points or [PASS]
+        return [] if self.is_over else super().legal_moves(color)
 
     def play(self, color: int, point: int, *, strict: bool = True) -> None:
         """Make a move.

@@ -283,10 +283,10 @@ def is_capture_at(board: BoardRecord, point: int, chain_point: int) -> bool:
 
 
 @inline_kernel
-def has_empty_neighbor(board: BoardRecord, point: int) -> bool:
-    """Whether one of the four neighbours is empty."""
+def touches_color(board: BoardRecord, point: int, color: int) -> bool:
+    """Whether one of the four neighbours is a stone of this color, or empty for EMPTY."""
     for near in neighbors(board, point):  # noqa: SIM110  (kernels compile no generators)
-        if board["color"][near] == EMPTY:
+        if board["color"][near] == color:
             return True
     return False
 
@@ -294,7 +294,7 @@ def has_empty_neighbor(board: BoardRecord, point: int) -> bool:
 @inline_kernel
 def is_suicide(board: BoardRecord, point: int, color: int) -> bool:
     """Whether a stone on this empty point would leave its own chain without liberties."""
-    if has_empty_neighbor(board, point):
+    if touches_color(board, point, EMPTY):
         return False
     for near in neighbors(board, point):
         if board["color"][near] == color:
@@ -325,15 +325,6 @@ def is_own_eye(board: BoardRecord, point: int, color: int) -> bool:
     return enemies + at_edge < 2
 
 
-@kernel
-def touches_color(board: BoardRecord, point: int, color: int) -> bool:
-    """Whether one of the four neighbours is a stone of this color."""
-    for near in neighbors(board, point):  # noqa: SIM110  (kernels compile no generators)
-        if board["color"][near] == color:
-            return True
-    return False
-
-
 @inline_kernel
 def touches_chain(board: BoardRecord, point: int, color: int, head: int) -> bool:
     """Whether one of the four neighbours is a stone of the chain of this color and head."""
@@ -346,7 +337,7 @@ def touches_chain(board: BoardRecord, point: int, color: int, head: int) -> bool
 @kernel
 def ko_target(board: BoardRecord, point: int, color: int) -> int:
     """Return the enemy stone that a move here would take in a ko; 0 if it is no ko capture."""
-    if board["color"][point] != EMPTY or has_empty_neighbor(board, point):
+    if board["color"][point] != EMPTY or touches_color(board, point, EMPTY):
         return 0
     target = 0
     for near in neighbors(board, point):

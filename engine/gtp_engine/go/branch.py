@@ -62,7 +62,7 @@ class Branch:
 
 
 @kernel
-def is_over(history: History, ply: int, rules: RuleFlags) -> bool:
+def ends_search(history: History, ply: int, rules: RuleFlags) -> bool:
     """Whether a search treats the position as the end of the game.
 
     Where dead stones may stay on the board when both pass, two passes prove nothing about them:
@@ -131,6 +131,6 @@ def follow(
         The ply reached, and the symmetry or OVER.
     """
     ply = play_path(history, root_ply, paths, slot, root_at, rules)
-    if ply > root_ply and is_over(history, ply, rules):
+    if ply > root_ply and ends_search(history, ply, rules):
         return ply, int64(OVER)
     return ply, draw_symmetry(history, ply, symmetries, seed)

@@ -143,10 +143,8 @@ def begin(history: History, to_play: int, rules: RuleFlags, has_button: int) -> 
         elif color == WHITE:
             n_white += 1
     if rules.scoring == TERRITORY:
-        # A stone on the board was a move, and each move costs its player a point; so was each
-        # stone that has been captured.
-        captured = int64(board["captured"][WHITE]) - int64(board["captured"][BLACK])
-        turn["white_bonus"] = n_black - n_white - captured
+        # A stone on the board was a move, and each move costs its player a point.
+        turn["white_bonus"] = n_black - n_white
     turn["move"] = NULL_MOVE
     turn["to_play"] = to_play
     turn["has_button"] = has_button
@@ -328,7 +326,26 @@ def legal_points(history: History, ply: int, rules: RuleFlags, found: npt.NDArra
     return n
 
 
+@kernel
+def legal_moves(history: History, ply: int, rules: RuleFlags, found: npt.NDArray[np.int16]) -> int:
+    """Write all legal moves of the side to move into found [A + 1], the pass last; return how many.
+
+    Whoever must move passes only without another move.
+    """
+    n = legal_points(history, ply, rules, found)
+    if n == 0 or not rules.must_move:
+        found[n] = PASS
+        n += 1
+    return n
+
+
 # Passes and the end ----------------------------------------------------------------------------
+
+
+@inline_kernel
+def is_over(turn: TurnRecord) -> bool:
+    """Whether the game, or the part of it that is played without encores, has ended."""
+    return turn["status"] != PLAYING or turn["past_end"] != 0
 
 
 @kernel
@@ -489,7 +506,7 @@ def play(
             the game, to be counted by agreement.
     """
     # 1. Start from the present ply. Play going on after an end cuts the history in use.
-    was_over = history.turns[ply]["status"] != PLAYING or history.turns[ply]["past_end"]
+    was_over = is_over(history.turns[ply])
     copy_ply(history, ply + 1, history, ply)
     board = history.boards[ply + 1]
     turn = history.turns[ply + 1]

@@ -12,9 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.coords import PASS
 from gtp_engine.go import history as histories
-from gtp_engine.go.atari_go import legal_moves
+from gtp_engine.go.board import has_capture
 from gtp_engine.go.history import History
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags
@@ -30,14 +29,14 @@ def _moves(
 ) -> int:
     """Write the moves of the side to move into found; return how many, none after the end."""
     if rules.must_move:
-        return legal_moves(history, ply, rules, found)
-    if history.turns[ply]["passes"] >= 2:
+        is_over = has_capture(history.boards[ply])
+    else:
+        is_over = history.turns[ply]["passes"] >= 2
+    if is_over:
         return 0
-    n = histories.legal_points(history, ply, rules, found)
-    if with_passes:
-        found[n] = PASS
-        n += 1
-    return n
+    if with_passes or rules.must_move:
+        return histories.legal_moves(history, ply, rules, found)
+    return histories.legal_points(history, ply, rules, found)
 
 
 @kernel

@@ -289,7 +289,8 @@ class Position:
     def change_stones(self, change: Mapping[int, int], to_play: int) -> None:
         """Put down and take away stones in mid-game, which goes on from there.
 
-        What was played before cannot be undone then, but prisoners, handicap and button stay.
+        What was played before cannot be undone then, but prisoners, handicap and, where area
+        counts, the button stay; encores end.
 
         Args:
             change: Color by point; EMPTY takes a stone away.
@@ -364,9 +365,9 @@ class Position:
     def legal_moves(self, color: int | None = None) -> list[int]:
         """Return every legal move of a player (the one to move by default), PASS last."""
         history, ply = self._as_if_to_play(self.to_play if color is None else color)
-        found = np.empty(MAX_AREA, np.int16)
-        n = histories.legal_points(history, ply, self._flags, found)
-        return [*sorted(int(point) for point in found[:n]), PASS]
+        found = np.empty(MAX_AREA + 1, np.int16)
+        n = histories.legal_moves(history, ply, self._flags, found)
+        return sorted(found[:n].tolist(), key=lambda point: (point == PASS, point))
 
     def play(self, color: int, point: int, *, strict: bool = True) -> None:
         """Make a move; either player may move, also after two passes.

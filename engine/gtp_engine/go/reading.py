@@ -23,11 +23,11 @@ from gtp_engine.go.board import (
     BoardRecord,
     collect_liberties,
     count_liberties,
-    has_empty_neighbor,
     hash_after,
     is_suicide,
     ko_target,
     neighbors,
+    touches_color,
 )
 from gtp_engine.go.ladders import add_move
 from gtp_engine.go.trial_moves import UNDO_ROW, Work, take_back, try_move
@@ -134,7 +134,7 @@ def _may_capture(memory: Memory, board: BoardRecord, chain: int, ko_master: int)
     last = int64(found[0])
     if not _may_play(memory, board, last, attacker, ko_master):
         return False
-    if board["size"][board["head"][chain]] > 1 or has_empty_neighbor(board, last):
+    if board["size"][board["head"][chain]] > 1 or touches_color(board, last, EMPTY):
         return True
     try_move(board, last, attacker, memory.work, UNDO_ROW * MAX_DEPTH)
     is_final = not _may_retake(memory, board, chain, 3 - attacker, ko_master)
@@ -145,7 +145,7 @@ def _may_capture(memory: Memory, board: BoardRecord, chain: int, ko_master: int)
 @kernel
 def _may_retake(memory: Memory, board: BoardRecord, point: int, color: int, ko_master: int) -> bool:
     """Whether a stone just taken can be put back so that it takes what took it."""
-    return not has_empty_neighbor(board, point) and _may_play(
+    return not touches_color(board, point, EMPTY) and _may_play(
         memory, board, point, color, ko_master
     )
 

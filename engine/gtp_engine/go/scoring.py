@@ -105,8 +105,9 @@ def white_board_points(
 def white_score(history: History, ply: int, rules: RuleFlags) -> float:
     """Return White's score minus Black's if the game ends at a ply, every stone left on it alive.
 
-    Where nobody need capture dead stones, those that a pass-alive chain encloses for good count as
-    dead all the same, as KataGo has it. A button that nobody has taken goes to the player to move.
+    Where nobody need capture dead stones, or groups are taxed, those that a pass-alive chain
+    encloses for good count as dead all the same, as KataGo has it. A button that nobody has
+    taken goes to the player to move.
     """
     turn = history.turns[ply]
     points = white_board_points(history.boards[ply], turn, rules, rules.multi_stone_suicide)

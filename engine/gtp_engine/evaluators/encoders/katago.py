@@ -53,7 +53,6 @@ from gtp_engine.evaluators.encoders.katago_features import (
     clip,
     count_lawful,
     hides_pass,
-    is_over,
     komi_wave,
     mark_early_history,
     mark_encore_start,
@@ -69,7 +68,7 @@ from gtp_engine.evaluators.encoders.katago_features import (
 )
 from gtp_engine.evaluators.encoders.stones import mark_bans
 from gtp_engine.go.board import MAX_POINTS
-from gtp_engine.go.history import AREA, TERRITORY, History, pass_ends_phase
+from gtp_engine.go.history import AREA, TERRITORY, History, is_over, pass_ends_phase
 from gtp_engine.go.ladders import Reader
 from gtp_engine.go.life import mark_area
 from gtp_engine.go.rules import RuleFlags

@@ -24,6 +24,7 @@ from gtp_engine.go.history import (
     History,
     TurnRecord,
     is_legal,
+    is_over,
     pass_ends_game,
     passed_here_before,
     white_komi,
@@ -79,12 +80,6 @@ def hides_pass(history: History, ply: int, rules: RuleFlags) -> bool:
         and turn["passes"] == 1
         and not passed_here_before(history, ply, int64(turn["to_play"]), rules)
     )
-
-
-@inline_kernel
-def is_over(turn: TurnRecord) -> bool:
-    """Whether the game, or the part of it that is played without encores, has ended."""
-    return turn["status"] != 0 or turn["past_end"] != 0
 
 
 @kernel
