@@ -336,7 +336,9 @@ def test_bench_measures_on_small_boards_that_have_weights_of_their_own(
 def test_match(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--games", "4", "--visits", "2", "--size", "5", "--device", "cpu", "--at-once", "2"]
     assert run(["net", "match", TINY_NET, TINY_NET, *options, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    out, err = capsys.readouterr()
+    assert err.endswith("4/4 games, 0 s left\n")
+    document = json.loads(out)
     assert document["games"] == 4 and 0 <= document["points"] <= 4
     low, share, high = document["share"]
     assert low <= share == document["points"] / 4 <= high

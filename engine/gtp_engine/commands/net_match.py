@@ -9,6 +9,7 @@ from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_game
 from gtp_engine.arena.statistics import Sprt, describe_strength, result_json
 from gtp_engine.arguments import UsageError
 from gtp_engine.commands.options import read_sprt
+from gtp_engine.commands.progress import shown_progress
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.composition import judges_of
@@ -22,8 +23,6 @@ from gtp_engine.search.stopping import Limits
 
 logger = logging.getLogger(__name__)
 
-
-REPORT_EVERY = 20
 GAMES_AT_ONCE = {"cpu": 16, "cuda": 256}
 """By device; on a CPU for each processor."""
 
@@ -45,26 +44,25 @@ def run(args: argparse.Namespace) -> int:
     terms = Terms(width, height, Rules(komi=komi), seed=args.seed)
     finished: list[PlayedGame] = []
     verdict: str | None = None
+    at_once = args.at_once or _at_once(nets)
+    status = 0
 
     def note(game: PlayedGame) -> bool:
         """Count a game; return whether more are wanted."""
         nonlocal verdict
         finished.append(game)
-        if len(finished) % REPORT_EVERY == 0:
-            logger.info(
-                f"{len(finished)} games: A's {describe_strength(points(finished), len(finished))}"
-            )
+        advance()
         if sprt is not None and verdict is None:  # games that end later do not reopen it
             verdict = sprt.verdict(points(finished), len(finished))
         return verdict is None
 
-    at_once = args.at_once or _at_once(nets)
-    status = 0
-    try:
-        play_games(contestants, terms, args.games, at_once, note)
-    except KeyboardInterrupt:
+    with shown_progress("games", args.games) as advance:
+        try:
+            play_games(contestants, terms, args.games, at_once, note)
+        except KeyboardInterrupt:
+            status = INTERRUPTED_STATUS
+    if status:
         logger.warning("interrupted" if finished else "interrupted; no game was finished")
-        status = INTERRUPTED_STATUS
     games = sorted(finished, key=lambda game: game.number)
     if args.json:
         print(json.dumps(_document(contestants, games, sprt, verdict), indent=1))
