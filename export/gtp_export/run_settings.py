@@ -63,11 +63,13 @@ def keep_settings(folder: Path, **wanted: Any) -> None:
     for name, value in wanted.items():
         if name in made and made[name] == value:
             continue
+        way = "choose another --out"
         other = f"with another --{name.replace('_', '-')}"
         if name not in made:
             other = "by another command or version"
         elif name == "games":
             other = "of other games"
+            way = f"{way}, and --from, or --net, to go on from its net"
         elif name == "from":  # `learn-from-games` calls it --net
             other = "from another net"
-        raise NetFileError(f"{folder}: was made {other}; choose another --out")
+        raise NetFileError(f"{folder}: was made {other}; {way}")

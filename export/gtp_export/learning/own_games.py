@@ -118,17 +118,20 @@ def learn_from_games(run: OwnGamesRun) -> None:
         SgfError: There is no game.
         OSError: A file cannot be read or written.
     """
+    target, out = run.target, run.target.with_suffix("")
+    if out.exists() and any(path.samefile(out) for path in (*run.games, *run.valid, *run.others)):
+        raise NetFileError(f"{out}: would be the run's folder, but has games; choose another --out")
     named = find_net(run.net)  # other weights for small boards see the same game
     kind = position_type(game_shown(read_info(named, load_model(named)).encoder))
     players = Players(run.player, kind)
     read = players.read(run.games)
-    start, target = find_net(run.net, read.longest_side), run.target
+    start = find_net(run.net, read.longest_side)
     keep_source(start, target)
     before = read_info(start, load_model(start))
     run = replace(
         run,
         start=start,
-        out=target.with_suffix(""),
+        out=out,
         preset=preset_of(start, before),
         name=target.stem,
     )

@@ -155,7 +155,13 @@ def test_the_command_tunes_and_says_what_came_of_it(
     assert learn(folder, net, out, "--player", "ann") == 0
     assert "what it forgot is not measured without --others" in "\n".join(said)
     assert out.exists() and not any(path.exists() for path in old)
-    # But not of another net, as whose child it would describe itself.
+    # With more games it is another run,
+    (folder / "more.sgf").write_text("(;SZ[5]PB[Ann]PW[Bob]RE[B+R];B[aa];W[bb];B[cc];W[dd])")
+    assert learn(folder, net, out, "--player", "ann") == 1
+    words = "was made of other games; choose another --out, and --from, or --net, to go on from"
+    assert words in capsys.readouterr().err
+    (folder / "more.sgf").unlink()
+    # and not of another net, as whose child it would describe itself.
     another = tmp_path / "another.onnx"
     another.write_bytes(net.read_bytes())
     capsys.readouterr()
@@ -193,6 +199,7 @@ def test_mistakes_are_one_sentence(
         (many, net, tmp_path / "mine", "--out names the net to write"),
         (many, net, net, "cannot be written over itself"),
         (many, int8, out, "cannot be written over itself"),
+        (many, net, tmp_path / "many.onnx", "many: would be the run's folder, but has games"),
     ):
         assert learn(folder, start, target) == 1
         error = capsys.readouterr().err
