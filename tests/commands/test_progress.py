@@ -2,16 +2,32 @@
 
 import io
 import sys
+from argparse import Namespace
+from collections.abc import Callable
 
 import pytest
 
+from gtp_engine.commands import progress
 from gtp_engine.commands.progress import SECONDS_BETWEEN_LINES, shown_progress
 
 
-def test_lines_come_now_and_then_and_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return what tells the times that the clock will show."""
+
+    def show(*times: float) -> None:
+        told = iter(times)
+        monkeypatch.setattr(progress, "time", Namespace(monotonic=lambda: next(told)))
+
+    return show
+
+
+def test_lines_come_now_and_then_and_at_the_end(
+    clock: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
     step = 0.6 * SECONDS_BETWEEN_LINES
-    times = iter([0.0, step, 2 * step, 3 * step, 4 * step, 4 * step])
-    with shown_progress("games", 5, clock=lambda: next(times)) as advance:
+    clock(0.0, step, 2 * step, 3 * step, 4 * step, 4 * step)
+    with shown_progress("games", 5) as advance:
         for _ in range(5):
             advance()
     captured = capsys.readouterr()
@@ -25,10 +41,10 @@ def test_lines_come_now_and_then_and_at_the_end(capsys: pytest.CaptureFixture[st
 
 
 def test_what_was_done_before_says_nothing_about_the_time_left(
-    capsys: pytest.CaptureFixture[str],
+    clock: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    times = iter([0.0, 20.0, 40.0])
-    with shown_progress("positions", 10, done=6, clock=lambda: next(times)) as advance:
+    clock(0.0, 20.0, 40.0)
+    with shown_progress("positions", 10, done=6) as advance:
         advance()
         advance()
     assert capsys.readouterr().err.splitlines() == [
@@ -37,10 +53,21 @@ def test_what_was_done_before_says_nothing_about_the_time_left(
     ]
 
 
-def test_a_few_more_than_was_said_get_no_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_there_is_to_tell_is_told_at_once(
+    clock: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock(0.0, 1.0)
+    with shown_progress("games", 3) as advance:
+        advance(text="B won")
+    assert capsys.readouterr().err == "1/3 B won, 2 s left\n"
+
+
+def test_a_few_more_than_was_said_get_no_lines(
+    clock: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
     step = 0.6 * SECONDS_BETWEEN_LINES
-    times = iter([0.0, 1.0, 2.0, 3.0, 4.0, 2.0 + 2 * step])
-    with shown_progress("games", 2, clock=lambda: next(times)) as advance:
+    clock(0.0, 1.0, 2.0, 3.0, 4.0, 2.0 + 2 * step)
+    with shown_progress("games", 2) as advance:
         for _ in range(5):
             advance()
     assert capsys.readouterr().err.splitlines() == ["2/2 games, 0 s left", "5/2 games, 0 s left"]
@@ -60,11 +87,11 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = sys.stderr
     with shown_progress("games", 4, done=1) as advance:
         for _ in range(3):
-            advance()
+            advance(text="[B] won")
         print("game 7 cannot be read", file=sys.stderr)
     shown = terminal.getvalue()  # type: ignore[attr-defined]
     assert "games" in shown and "4/4" in shown and "0:00:0" in shown
-    assert "game 7 cannot be read\n" in shown
+    assert "game 7 cannot be read\n" in shown and "[B] won\n" in shown
 
 
 def test_results_that_go_to_a_file_stay_out_of_the_bar(

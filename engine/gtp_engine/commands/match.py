@@ -6,16 +6,12 @@ Colors alternate.
 import argparse
 import logging
 import re
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.arguments import UsageError, check_file, parse_count, parse_seed
 from gtp_engine.commands.options import DEFAULT_TIMEOUT, add_shared, add_sprt, check_size, read_sprt
-from gtp_engine.commands.progress import counting_bar
+from gtp_engine.commands.progress import shown_progress
 from gtp_engine.coords import point_at
 from gtp_engine.files import read_file
 from gtp_engine.games import FIVE, new_game, parse_rules, usual_size
@@ -23,7 +19,6 @@ from gtp_engine.go.rules import GO, LONGEST_GAME
 from gtp_engine.messages import INTERRUPTED_BY
 
 if TYPE_CHECKING:
-    from gtp_engine.arena.match_report import Report
     from gtp_engine.arena.referee import MatchGame, MatchTerms
     from gtp_engine.go.position import Position
     from gtp_engine.play.clock.systems import TimeSystem
@@ -125,13 +120,13 @@ def run(args: argparse.Namespace) -> int:
             failure = str(error)
         else:
             report = Report(names, [args.a, args.b], terms, sprt)
-            with _progress(args.games, report) as show:
+            with shown_progress("games", args.games) as advance:
 
                 def note(game: "MatchGame") -> bool:
                     report.add(game)
                     records.write_game(game)
                     records.write_report(report, is_final=False)
-                    show(game)
+                    advance(text=report.game_line(game))
                     return report.verdict is None
 
                 failure = play_match(engines, tables, names, terms, args.games, args.seed, note)
@@ -252,26 +247,3 @@ def _make_folder(folder: Path, option: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{option}: {folder}: {error.strerror}") from None
-
-
-@contextmanager
-def _progress(n_games: int, report: "Report") -> "Iterator[Callable[[MatchGame], None]]":
-    """Return a context with a function that shows a finished game on stderr."""
-    if not sys.stderr.isatty():
-        began = time.monotonic()
-
-        def print_line(game: "MatchGame") -> None:
-            left = (time.monotonic() - began) / report.n_games * (n_games - report.n_games)
-            line = report.game_line(game)
-            print(f"{report.n_games}/{n_games} {line}, {left:.0f} s left", file=sys.stderr)
-
-        yield print_line
-        return
-    with counting_bar() as bar:
-        task = bar.add_task("playing", total=n_games)
-
-        def advance(game: "MatchGame") -> None:
-            bar.console.print(report.game_line(game), highlight=False, markup=False)
-            bar.update(task, advance=1, description=report.standing())
-
-        yield advance

@@ -15,45 +15,49 @@ SECONDS_BETWEEN_LINES = 15.0
 
 
 @contextmanager
-def shown_progress(
-    what: str, total: int, *, done: int = 0, clock: Callable[[], float] = time.monotonic
-) -> Iterator[Callable[..., None]]:
+def shown_progress(what: str, total: int, *, done: int = 0) -> Iterator[Callable[..., None]]:
     """Return a context with a function to call for each thing that is done; stderr shows it.
 
-    The function takes how many were done, 1 by default, and may be called from any thread. What is
-    printed meanwhile stands above the bar.
+    The function takes how many were done, 1 by default, and perhaps a line about them, which is
+    shown at once; it may be called from any thread. What is printed meanwhile stands above the bar.
 
     Args:
         what: What is counted, such as "games".
         total: How many there will be, perhaps a few more.
         done: How many of them were done before.
-        clock: Seconds.
     """
     if sys.stderr.isatty():
-        with counting_bar() as bar:
+        with _counting_bar() as bar:
             task = bar.add_task(what, total=total, completed=done)
-            yield lambda count=1: bar.advance(task, count)
+
+            def advance(count: int = 1, text: str = "") -> None:
+                if text:
+                    bar.console.print(text, highlight=False, markup=False)
+                bar.advance(task, count)
+
+            yield advance
         return
-    began = told = clock()
+    began = told = time.monotonic()
     done_before = done
     guard = threading.Lock()
 
-    def count(count: int = 1) -> None:
+    def advance(count: int = 1, text: str = "") -> None:
         nonlocal done, told
         with guard:
             done += count
-            now = clock()
+            now = time.monotonic()
             is_there = done - count < total <= done
-            if now - told < SECONDS_BETWEEN_LINES and not is_there:
+            if now - told < SECONDS_BETWEEN_LINES and not is_there and not text:
                 return
             told = now
             left = (now - began) / (done - done_before) * max(0, total - done)
-            print(f"{done}/{total} {what}, {left:.0f} s left", file=sys.stderr, flush=True)
+            line = f"{done}/{total} {text or what}, {left:.0f} s left"
+            print(line, file=sys.stderr, flush=True)
 
-    yield count
+    yield advance
 
 
-def counting_bar() -> "Progress":
+def _counting_bar() -> "Progress":
     """Return a bar for stderr that counts what is done and tells the time left."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
