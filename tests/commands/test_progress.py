@@ -62,6 +62,17 @@ def test_what_there_is_to_tell_is_told_at_once(
     assert capsys.readouterr().err == "1/3 B won, 2 s left\n"
 
 
+def test_what_is_not_to_be_done_any_more_is_off_the_total(
+    clock: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock(0.0, 1.0, 2.0, 3.0)
+    with shown_progress("visits", 10) as advance:
+        advance(0, fewer=4)
+        advance(5)
+        advance(0, fewer=1)
+    assert capsys.readouterr().err == "5/5 visits, 0 s left\n"
+
+
 def test_a_few_more_than_was_said_get_no_lines(
     clock: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:

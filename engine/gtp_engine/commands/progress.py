@@ -18,8 +18,9 @@ SECONDS_BETWEEN_LINES = 15.0
 def shown_progress(what: str, total: int, *, done: int = 0) -> Iterator[Callable[..., None]]:
     """Return a context with a function to call for each thing that is done; stderr shows it.
 
-    The function takes how many were done, 1 by default, and perhaps a line about them, which is
-    shown at once; it may be called from any thread. What is printed meanwhile stands above the bar.
+    The function takes how many were done, 1 by default, perhaps a line about them, which is shown
+    at once, and how many `fewer` there will be; it may be called from any thread. What is printed
+    meanwhile stands above the bar.
 
     Args:
         what: What is counted, such as "games".
@@ -30,24 +31,29 @@ def shown_progress(what: str, total: int, *, done: int = 0) -> Iterator[Callable
         with _counting_bar() as bar:
             task = bar.add_task(what, total=total, completed=done)
 
-            def advance(count: int = 1, text: str = "") -> None:
+            def advance_bar(count: int = 1, text: str = "", *, fewer: int = 0) -> None:
+                nonlocal total
+                total -= fewer
                 if text:
                     bar.console.print(text, highlight=False, markup=False)
-                bar.advance(task, count)
+                bar.update(task, advance=count, total=total)
 
-            yield advance
+            yield advance_bar
         return
     began = told = time.monotonic()
     done_before = done
     guard = threading.Lock()
 
-    def advance(count: int = 1, text: str = "") -> None:
-        nonlocal done, told
+    def advance(count: int = 1, text: str = "", *, fewer: int = 0) -> None:
+        nonlocal done, told, total
         with guard:
+            was_there = done >= total
             done += count
+            total -= fewer
             now = time.monotonic()
-            is_there = done - count < total <= done
-            if now - told < SECONDS_BETWEEN_LINES and not is_there and not text:
+            is_there = done >= total and not was_there
+            is_silent = now - told < SECONDS_BETWEEN_LINES and not is_there and not text
+            if is_silent or done == done_before:
                 return
             told = now
             left = (now - began) / (done - done_before) * max(0, total - done)

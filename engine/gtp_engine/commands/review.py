@@ -6,6 +6,7 @@ goes on where it was broken off.
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import logging
@@ -83,11 +84,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Review the games; return 0, 1 if one could not be, 130 if interrupted."""
     settings = read_settings(args)
+    is_new = not args.out.exists()
     try:
         args.out.mkdir(parents=True, exist_ok=True)
         return _review(args, settings)
     except OSError as error:
         raise UsageError(f"{error.filename or args.out}: {error.strerror or error}") from None
+    finally:
+        if is_new:
+            with contextlib.suppress(OSError):  # mostly there is something in it
+                args.out.rmdir()
 
 
 def _review(args: argparse.Namespace, settings: Settings) -> int:
@@ -127,6 +133,8 @@ def _review(args: argparse.Namespace, settings: Settings) -> int:
     with shown_progress("visits", sum(left.values())) as advance:
 
         def count(task: ReviewTask, wish: Wish) -> None:
+            if task.failure is not None:
+                return
             done = min(wish.visits, left[id(task.record)])
             left[id(task.record)] -= done
             advance(done)
@@ -134,13 +142,15 @@ def _review(args: argparse.Namespace, settings: Settings) -> int:
         def end(task: ReviewTask, material: Material | None) -> None:
             game = by_task.pop(task)
             is_kept = material is None and bool(task.log.found)
+            missing = left.pop(id(task.record))
             if material is None:
                 kept = "; what was searched is kept for another run" if is_kept else ""
                 complain(f"{game.name}: {task.failure}{kept}")
+                advance(0, fewer=missing)
             else:
+                advance(missing)
                 _write(game, material, heading, args.player)
             task.log.close(remove=not is_kept)
-            advance(left.pop(id(task.record)))
 
         try:
             run_reviews(scheduler, tasks(), count, end)
