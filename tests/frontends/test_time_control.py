@@ -28,11 +28,11 @@ def test_a_clock_is_set_once_the_net_is_there_or_is_known_to_be_missing() -> Non
         engine = FakeEngine(net_error=net_error)
         with Conversation(engine) as client:
             assert client.ask("time_settings 0 1 0") == "= "
-            assert client.ask("time_settings 60 0 0") == "= "
+            assert client.ask("time_settings 3600 0 0") == "= "
             told = client.ask("kata-debug-print-tc").splitlines()
             assert told == [
-                "= Black Absolute: 60 s left",
-                "White Absolute: 60 s left",
+                "= Black Absolute: 3600 s left",
+                "White Absolute: 3600 s left",
             ]
             assert engine.is_ready and engine.clock.is_limited
             assert client.ask("genmove b").startswith("?" if net_error else "=")
