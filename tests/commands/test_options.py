@@ -23,8 +23,8 @@ def assert_refused(words: list[str], complaint: str, capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit) as caught:
         run(words)
     assert caught.value.code == 2
-    err = capsys.readouterr().err
-    assert complaint in err and err.count("\n") == 1
+    out, err = capsys.readouterr()
+    assert complaint in err and err.count("\n") == 1 and out == ""
 
 
 def test_no_options_are_the_defaults() -> None:
@@ -255,6 +255,13 @@ def test_options_that_would_do_nothing_beside_others_are_refused(
     words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert_refused(words, complaint, capsys)
+
+
+@pytest.mark.parametrize("command", ["web --port 0"])
+def test_a_net_that_is_missing_is_told_first(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert_refused([*command.split(), "--net", "nope"], "nope: no such net file", capsys)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,12 @@ from gtp_engine.arguments import (
     parse_threads,
 )
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
-from gtp_engine.evaluators.nets.net_files import DEFAULT_ROLLOUT_WEIGHT
+from gtp_engine.evaluators.nets.net_files import (
+    DEFAULT_ROLLOUT_WEIGHT,
+    NO_NET,
+    find_parts,
+    without_rollouts,
+)
 from gtp_engine.evaluators.runtimes.devices import DEVICES, RUNTIMES
 from gtp_engine.files import read_file
 from gtp_engine.five.rules import find_rules
@@ -356,6 +361,17 @@ def read_settings(parsed: argparse.Namespace) -> Settings:
     if "rules" in values and (settings.rules.five != NO_FIVE) != (game == FIVE):
         raise UsageError(f"--rules: {settings.rules.describe()} is not for the game {game}")
     return settings
+
+
+def check_net(wanted: str | None) -> None:
+    """See that a net that was asked for is there, before anything is loaded.
+
+    Raises:
+        NetFileError: It is not.
+    """
+    net, _ = without_rollouts(wanted)
+    if net not in (None, NO_NET):
+        find_parts(net)
 
 
 def check_size(game: str, size: tuple[int, int]) -> None:

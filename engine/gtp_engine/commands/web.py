@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gtp_engine.arguments import BadValueError, UsageError, parse_seed
-from gtp_engine.commands.options import add_options, add_shared, read_settings
+from gtp_engine.commands.options import add_options, add_shared, check_net, read_settings
 from gtp_engine.commands.process import end_process
 from gtp_engine.frontends.web import EVERYWHERE
 from gtp_engine.platforms import user_data_base
@@ -73,6 +73,7 @@ def _own_address(family: socket.AddressFamily) -> str:
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C; return the exit status."""
     settings = read_settings(args)
+    check_net(settings.net)
     if sys.stdout is None:
         sys.exit("gtp-engine: stdout is closed, so nobody would learn the address")
     games = settings.keep_games or _games_folder()
