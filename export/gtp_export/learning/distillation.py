@@ -35,7 +35,7 @@ from gtp_export.learning.training import read_metrics, train
 from gtp_export.plans import DistilRun
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
-from gtp_export.run_settings import keep_settings
+from gtp_export.run_settings import alone_in, keep_settings
 from gtp_export.span import Span
 
 logger = logging.getLogger(__name__)
@@ -109,33 +109,34 @@ def distil(run: DistilRun) -> None:
         "smallest_board": run.smallest_board,
         "largest_board": run.largest_board,
     }
-    games: Games | None = None
-    for number in range(1, run.rounds + 1):
-        part = number / run.rounds
-        if number < run.rounds and span.share(spent_in(run.out)) >= part:
-            continue
-        labels = label_span.times(part)
-        is_short = labels.share(spent_on_labels(task.data)) < 1.0
-        if is_short and run.games and games is None:
-            games = _read_games(run)
-        keep_settings(run.out, **settings)
-        if is_short:
-            student = _newest_student(plan) if run.student_games else None
-            ShardMaker(run, task.data, games, student).make_shards(labels)
-        train(plan, NetExport(run.out, info), until=part)
-    facts = {
-        "command": run.command_line,
-        "shape": asdict(task.shape),
-        "parameters": count_parameters(task.shape),
-        "learning_rate": plan.learning_rate,
-        "processes": plan.processes,
-        "device": plan.device,
-        "precision": "bf16" if has_bfloat16(plan.device) else "fp32",
-        "positions": {side: count_by_kind(task.data / side) for side in (TRAIN, VALID)},
-    }
-    write_json(run.out / "facts.json", facts)
-    card = format_distilled_card(info, facts | {"run": read_metrics(run.out)[-1]})
-    write_whole(run.out / "student-final.md", card)
+    with alone_in(run.out):
+        games: Games | None = None
+        for number in range(1, run.rounds + 1):
+            part = number / run.rounds
+            if number < run.rounds and span.share(spent_in(run.out)) >= part:
+                continue
+            labels = label_span.times(part)
+            is_short = labels.share(spent_on_labels(task.data)) < 1.0
+            if is_short and run.games and games is None:
+                games = _read_games(run)
+            keep_settings(run.out, **settings)
+            if is_short:
+                student = _newest_student(plan) if run.student_games else None
+                ShardMaker(run, task.data, games, student).make_shards(labels)
+            train(plan, NetExport(run.out, info), until=part)
+        facts = {
+            "command": run.command_line,
+            "shape": asdict(task.shape),
+            "parameters": count_parameters(task.shape),
+            "learning_rate": plan.learning_rate,
+            "processes": plan.processes,
+            "device": plan.device,
+            "precision": "bf16" if has_bfloat16(plan.device) else "fp32",
+            "positions": {side: count_by_kind(task.data / side) for side in (TRAIN, VALID)},
+        }
+        write_json(run.out / "facts.json", facts)
+        card = format_distilled_card(info, facts | {"run": read_metrics(run.out)[-1]})
+        write_whole(run.out / "student-final.md", card)
     logger.info(f"wrote {run.out / 'student-final.onnx'}")
 
 

@@ -37,6 +37,7 @@ from gtp_export.learning.record_task import RecordTask
 from gtp_export.plans import EvaluationPlan, OwnGamesRun
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
+from gtp_export.run_settings import alone_in
 from gtp_export.span import Span
 
 logger = logging.getLogger(__name__)
@@ -162,17 +163,20 @@ def learn_from_games(run: OwnGamesRun) -> None:
         source=f"preset {run.preset}, begun with {before.name}",
         trained_on=f"{before.trained_on}; then {len(task.train):,} games of one's own",
     )
-    written = run_task(run, task, info)
-    tuned = compare(start, written, task, general, run.positions)
-    for line in tuned:
-        logger.info(line)
-    facts = json.loads((run.out / "metrics.json").read_text(encoding="utf-8")) | {"tuned": tuned}
-    write_json(run.out / "metrics.json", facts)
-    write_whole(target.with_suffix(".md"), format_record_card(info, facts))
-    remove_smaller(target)
-    for file in files_of(target):
-        if (made := run.out / file.name).exists():
-            write_whole(file, made.read_bytes())
+    with alone_in(out):
+        written = run_task(run, task, info)
+        tuned = compare(start, written, task, general, run.positions)
+        for line in tuned:
+            logger.info(line)
+        facts = json.loads((run.out / "metrics.json").read_text(encoding="utf-8")) | {
+            "tuned": tuned
+        }
+        write_json(run.out / "metrics.json", facts)
+        write_whole(target.with_suffix(".md"), format_record_card(info, facts))
+        remove_smaller(target)
+        for file in files_of(target):
+            if (made := run.out / file.name).exists():
+                write_whole(file, made.read_bytes())
     logger.info(f"wrote {target}")
 
 

@@ -29,7 +29,7 @@ from gtp_export.pictures import can_draw, draw_by_move_number, draw_run
 from gtp_export.plans import FP16, INT8, EvaluationPlan, QuantisePlan, RecordRun
 from gtp_export.records.games import Games
 from gtp_export.records.reading import read_table
-from gtp_export.run_settings import keep_settings
+from gtp_export.run_settings import alone_in, keep_settings
 
 logger = logging.getLogger(__name__)
 
@@ -52,11 +52,15 @@ def run_records(run: RecordRun) -> None:
         OSError: A file cannot be read or written.
     """
     task = prepare(run)
-    run_task(run, task, describe_trained(task, run, run.name or run.preset))
+    with alone_in(run.out):
+        run_task(run, task, describe_trained(task, run, run.name or run.preset))
 
 
 def run_task(run: RecordRun, task: RecordTask, info: NetInfo) -> Path:
-    """Train, evaluate and export what was prepared, as `run_records`; return the net in fp32."""
+    """Train, evaluate and export what was prepared, as `run_records`; return the net in fp32.
+
+    Nobody else may be at work in the run's folder, see `alone_in`.
+    """
     plan = TrainPlan.of(
         run,
         task=task,

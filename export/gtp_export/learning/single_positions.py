@@ -41,7 +41,7 @@ from gtp_export.pictures import LEARNED, can_draw, draw_curves
 from gtp_export.plans import TrainRun
 from gtp_export.records.games import Games, join_games
 from gtp_export.records.pack_file import read_pack, write_pack
-from gtp_export.run_settings import keep_settings
+from gtp_export.run_settings import alone_in, keep_settings
 from gtp_export.span import Meter
 
 logger = logging.getLogger(__name__)
@@ -147,14 +147,20 @@ def run_single_positions(run: TrainRun) -> None:
     torch.set_num_threads(1)
     policies = [find_net(name, run.size) for name in run.policies or ()]
     players = [open_policy(path) for path in policies]
-    shards = -(-run.make // SHARD_GAMES)
-    if shards < 2:
+    if run.make <= SHARD_GAMES:
         raise NetFileError(f"too few games to make; give {2 * SHARD_GAMES} or more")
     names = [path.name for path in policies]
     has_begun = (_folder(run, MANY) / CHECKPOINT).exists()
     shape = PRESETS[PRESET].for_size(run.size).shape
     check_start(shape, None if has_begun else run.start, run.freeze)
-    keep_settings(run.out / "games", size=run.size, seed=run.seed, policies=names)
+    with alone_in(run.out):
+        keep_settings(run.out / "games", size=run.size, seed=run.seed, policies=names)
+        _make_and_train(run, policies, players)
+
+
+def _make_and_train(run: TrainRun, policies: list[Path], players: list[NetEvaluator]) -> None:
+    """Make what is missing of the games, train on them, and put the net in place."""
+    shards = -(-run.make // SHARD_GAMES)
     meter = Meter(run.out)
     made = []
     for number in range(shards):

@@ -35,7 +35,6 @@ from gtp_export.learning.trainer import (
     follow_losses,
 )
 from gtp_export.progress_bar import ProgressBar
-from gtp_export.run_settings import alone_in
 from gtp_export.span import end_with_parent
 
 logger = logging.getLogger(__name__)
@@ -64,6 +63,8 @@ def read_metrics(folder: Path) -> list[dict[str, Any]]:
 def train(plan: TrainPlan, export: Export, until: float = 1.0) -> None:
     """Run the training, in as many processes as planned, to its end or to a share of it.
 
+    Nobody else may be at work in the run's folder, see `alone_in`.
+
     Args:
         plan: What to do. All the rest must be picklable if it asks for more than a process.
         export: Called with the averaged net and `STEM-latest` now and then, and with
@@ -72,15 +73,14 @@ def train(plan: TrainPlan, export: Export, until: float = 1.0) -> None:
 
     Raises:
         TrainError: The run cannot go on.
-        NetFileError: The net to begin with, or what is to be frozen, cannot be used; or another run
-            is at work in the folder.
+        NetFileError: The net to begin with, or what is to be frozen, cannot be used.
         OSError: A file cannot be written.
     """
-    with alone_in(plan.out):
-        if plan.processes == 1:
-            _run(0, plan, export, until)
-        else:
-            _run_together(plan, export, until)
+    plan.out.mkdir(parents=True, exist_ok=True)
+    if plan.processes == 1:
+        _run(0, plan, export, until)
+    else:
+        _run_together(plan, export, until)
 
 
 def _run_together(plan: TrainPlan, export: Export, until: float) -> None:

@@ -15,7 +15,7 @@ from gtp_engine.evaluators.nets.onnx_net import OnnxNet  # noqa: E402
 from gtp_export.architectures.net_file import describe_net  # noqa: E402
 from gtp_export.architectures.presets import find_preset  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
-from gtp_export.evaluation import Figure, evaluate_net  # noqa: E402
+from gtp_export.evaluation import Figure, evaluate_games, evaluate_net  # noqa: E402
 from gtp_export.learning.batch import NetOutputs  # noqa: E402
 from gtp_export.learning.net_export import NetExport  # noqa: E402
 from gtp_export.learning.record_run import describe_trained, prepare  # noqa: E402
@@ -201,6 +201,23 @@ def test_exhausted_memory_keeps_the_checkpoint(
     assert train(games, out, "--preset", "tiny", "--samples", "400") == 1
     assert "memory is exhausted" in capsys.readouterr().err
     assert (out / "checkpoint.pt").read_bytes() == before
+
+
+def test_a_run_is_alone_in_its_folder_until_all_is_written(
+    games: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out, ended = tmp_path / "run", []
+
+    def evaluate_meanwhile(*arguments: Any) -> dict[str, Figure]:
+        ended.append(train(games, out, "--preset", "gocnn"))
+        return evaluate_games(*arguments)
+
+    monkeypatch.setattr("gtp_export.learning.record_run.evaluate_games", evaluate_meanwhile)
+    assert train(games, out, "--preset", "gocnn") == 0
+    assert ended == [1] and "another run is at work there" in capsys.readouterr().err
 
 
 def test_pictures_are_drawn(tmp_path: Path) -> None:

@@ -547,10 +547,12 @@ def test_a_damaged_checkpoint_is_one_sentence(data: Path, content: bytes) -> Non
         Trainer(0, replace(plan, start=path, out=data))
 
 
-def test_two_runs_do_not_train_in_one_folder(data: Path) -> None:
-    plan = plan_for(data, LONG)
-    with alone_in(plan.out), pytest.raises(NetFileError, match="another run is at work there"):
-        train(plan, lambda net, name: None)
+def test_two_runs_are_not_in_one_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--teacher", TINY_NET, "--out", str(tmp_path), "--preset", "tiny"]
+    with alone_in(tmp_path):
+        assert run_command(["distil", *arguments, "--samples", "500"]) == 1
+    assert "another run is at work there" in capsys.readouterr().err
+    assert not (tmp_path / "data").exists()
 
 
 def test_a_run_that_diverges_stops_before_its_weights_are_lost(data: Path) -> None:
