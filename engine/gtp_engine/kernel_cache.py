@@ -38,6 +38,8 @@ STALE_AFTER_DAYS = 30
 SUFFIX = ".kernel"
 WARM_MARK = "complete"
 """The file with the names of those that a start once needed for all that a game does."""
+ADVICE = "set NUMBA_CACHE_DIR to a folder that can be written"
+"""Where kernels cannot be kept."""
 _SETTINGS = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE")
 """What of Numba's configuration changes the code that it makes."""
 _CHECKSUM_BYTES = hashlib.sha256().digest_size

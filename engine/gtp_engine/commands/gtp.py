@@ -43,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _precompile(settings: Settings) -> int:
     from gtp_engine.evaluators.nets.net_info import NetFileError
+    from gtp_engine.kernel_cache import ADVICE
     from gtp_engine.kernels import CACHE
     from gtp_engine.play.engine import Engine
     from gtp_engine.play.loading import EngineUnavailableError
@@ -61,7 +62,7 @@ def _precompile(settings: Settings) -> int:
         logger.error(error)
         return 1
     if CACHE.obstacle:
-        logger.error(f"what was compiled cannot be kept: {CACHE.obstacle}")
+        logger.error(f"what was compiled cannot be kept: {CACHE.obstacle}; {ADVICE}")
         return 1
     logger.info(f"ready after {time.monotonic() - started:.1f} s; from now on it starts at once")
     return 0

@@ -113,9 +113,11 @@ class Loader:
         cache = self._kernel_cache
         if cache is None or not cache.compiled:
             return "loading the engine"
+        from gtp_engine.kernel_cache import ADVICE
+
         # Kernels of other commands may be among them.
         done = min(max(cache.compiled, cache.files), KERNELS_OF_A_GAME)
-        often = f"at each start: {cache.obstacle}" if cache.obstacle else "once"
+        often = f"at each start: {cache.obstacle}; {ADVICE}" if cache.obstacle else "once"
         doing = f"compiling the kernels ({often})"
         share = min(0.99, done / KERNELS_OF_A_GAME)
         return f"{doing}, {done} of about {KERNELS_OF_A_GAME}, {share:.0%}"
