@@ -214,6 +214,20 @@ def test_processor_time_is_told_a_move_of_the_games_that_it_is_known_of() -> Non
     assert "A won 1, B won 0, 1 draw, 0 void" in text and "B failed: illegal move (1)" in text
 
 
+@pytest.mark.parametrize(
+    ("game", "told"),
+    [
+        (MatchGame(3, 0, "0", None, "draw", moves=81), "a draw, 81 moves; A 0-0 B"),
+        (MatchGame(3, 0, "0", None, "score", moves=1), "a draw by score, 1 move; A 0-0 B"),
+        (MatchGame(3, 0, reason="cycle", moves=9), "no result, Void by cycle, 9 moves; A 0-0 B"),
+        (MatchGame(3, 0, "W+R", 1, "resign", moves=9), "B (white) wins, W+R by resign, 9 moves;"),
+    ],
+)
+def test_a_game_is_told_in_a_line(game: MatchGame, told: str) -> None:
+    report = Report(["a", "b"], ["a", "b"], MatchTerms(9, 9, Rules(), None, 243), None)
+    assert report.game_line(game).startswith(f"game 3: {told}")
+
+
 def test_void_games_are_nobodys() -> None:
     report = Report(["A", "B"], ["a", "b"], MatchTerms(5, 5, Rules(), None, 75), None)
     for result, winner in (("B+R", 0), ("Void", None), ("0", None)):

@@ -89,15 +89,16 @@ class Report:
 
     def game_line(self, game: MatchGame) -> str:
         """Return a finished game in one line."""
-        if game.winner is None:
-            who = "a draw" if game.is_draw else "no result"
-        else:
-            who = f"{_LETTERS[game.winner]} ({color_name(game, game.winner)}) wins"
         detail = f" ({game.detail})" if game.detail else ""
-        return (
-            f"game {game.number}: {who}, {game.result} by {game.reason}{detail},"
-            f" {counted(game.moves, 'move')}; {self.standing()}"
-        )
+        how = f"{game.result} by {game.reason}{detail}"
+        if game.winner is not None:
+            how = f"{_LETTERS[game.winner]} ({color_name(game, game.winner)}) wins, {how}"
+        elif game.is_draw:
+            how = "a draw" if game.reason == "draw" else f"a draw by {game.reason}{detail}"
+        else:
+            how = f"no result, {how}"
+        moves = counted(game.moves, "move")
+        return f"game {game.number}: {how}, {moves}; {self.standing()}"
 
     def text(self) -> str:
         """Return the summary."""
