@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Protocol
 
@@ -67,10 +68,10 @@ def open_on_cpu(path: Path, runtime: str, streams: int | None = None) -> tuple[S
     Raises:
         NetFileError: The file cannot be loaded.
     """
-    if runtime != ONNX_RUNTIME:
+    if runtime != ONNX_RUNTIME and not openvino_runtime.INSTALLED:
+        say_it_is_missing()
+    elif runtime != ONNX_RUNTIME:
         try:
-            if not openvino_runtime.INSTALLED:
-                raise NetFileError(NEEDS_OPENVINO)
             count = streams or usable_cores()
             kind = openvino_runtime.BF16 if runtime == OPENVINO_BF16 else openvino_runtime.FP32
             return openvino_runtime.OpenVinoSession(path, "CPU", count, kind), runtime
@@ -92,6 +93,12 @@ def open_on_intel_gpu(path: Path) -> Session | None:
     reason = f"OpenVINO finds {', '.join(devices)}" if devices else NEEDS_OPENVINO
     logger.warning(f"using the CPU instead of an Intel GPU: {reason}")
     return None
+
+
+@cache
+def say_it_is_missing() -> None:
+    """Say that OpenVINO is not installed: once, though many files are opened."""
+    say_instead(NEEDS_OPENVINO)
 
 
 def say_instead(reason: str) -> None:
