@@ -16,9 +16,9 @@ def run(plan: ReinforceRun) -> int:
     """Reinforce; all that is told goes to stderr."""
     if plan.games < 2:
         raise NetFileError("--games must be 2 or more")
-    from gtp_export.learning.reinforcement import Reinforcement
+    from gtp_export.learning.reinforcement import Reinforcement, begun_net
 
-    reinforcement = Reinforcement(plan)  # what is refused here leaves no folder
+    begun_net(plan)  # what is refused here leaves no folder
     with alone_in(plan.out):
-        reinforcement.learn()
+        Reinforcement(plan).learn()
     return 0

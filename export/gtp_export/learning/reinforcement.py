@@ -15,6 +15,7 @@ which costs half a minute, or the round or match that was being played.
 import logging
 import time
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -123,28 +124,38 @@ class ReinforceTask:
         return {}
 
 
+def begun_net(run: ReinforceRun) -> tuple[Path, NetInfo, str]:
+    """Return the file of the net that a run begins with, its description and its preset's name.
+
+    Raises:
+        NetFileError: The net has no policy, is not of ours, or does not take the board.
+    """
+    start = find_net(run.net, run.size)
+    info = read_info(start, load_model(start))
+    name = preset_of(start, info)
+    if game_shown(info.encoder) != GO:
+        raise NetFileError(f"{start.name}: the net {info.name} does not play {GO}")
+    if not info.accepts(run.size, run.size):
+        raise NetFileError(
+            f"{start.name} takes boards of {info.board_min} to {info.board_max} points a side, "
+            f"not {run.size}x{run.size}"
+        )
+    return start, info, name
+
+
 class Reinforcement:
     """A run: rounds of games and steps, and a ladder of nets."""
 
     def __init__(self, run: ReinforceRun) -> None:
-        """Go on with the run of a folder, or begin one.
+        """Go on with the run of a folder, or begin one; nobody else may be at work there.
 
         Raises:
-            NetFileError: The net has no policy, is not of ours, or does not take the board.
+            NetFileError: See `begun_net`; or the run was begun otherwise.
             OSError: A file cannot be written.
         """
         self._run = run
-        start = find_net(run.net, run.size)
-        info = read_info(start, load_model(start))
-        name = preset_of(start, info)
+        start, info, name = begun_net(run)
         self._preset = PRESETS[name].for_size(info.board_max)
-        if game_shown(info.encoder) != GO:
-            raise NetFileError(f"{start.name}: the net {info.name} does not play {GO}")
-        if not info.accepts(run.size, run.size):
-            raise NetFileError(
-                f"{start.name} takes boards of {info.board_min} to {info.board_max} points a "
-                f"side, not {run.size}x{run.size}"
-            )
         self._komi = default_komi(run.size, run.size) if run.komi is None else run.komi
         self._nets = run.out / "nets"
         begun = self._nets / f"{BEGUN}.onnx"

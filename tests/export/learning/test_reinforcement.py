@@ -27,6 +27,7 @@ from gtp_export.learning.reinforcement import (  # noqa: E402
     ReinforceTask,
     learned_pairs,
 )
+from gtp_export.run_settings import alone_in  # noqa: E402
 
 
 def reinforce(net: Path | str, out: Path, *more: str) -> int:
@@ -168,6 +169,16 @@ def test_a_run_goes_on_pools_and_judges(
     ):
         assert reinforce(start, out, *more) == 1
         assert f"{out}: {words}; choose another --out" in capsys.readouterr().err
+
+
+def test_a_second_run_in_the_folder_plays_and_writes_nothing(
+    tmp_path: Path, net: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with alone_in(tmp_path / "run"):
+        before = [*(tmp_path / "run").iterdir()]
+        assert reinforce(net, tmp_path / "run") == 1
+    assert "another run is at work there" in capsys.readouterr().err
+    assert [*(tmp_path / "run").iterdir()] == before
 
 
 def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
