@@ -137,6 +137,7 @@ def distil(run: DistilRun) -> None:
         write_json(run.out / "facts.json", facts)
         card = format_distilled_card(info, facts | {"run": read_metrics(run.out)[-1]})
         write_whole(run.out / "student-final.md", card)
+        (run.out / f"{plan.stem}-latest.onnx").unlink(missing_ok=True)
     logger.info(f"wrote {run.out / 'student-final.onnx'}")
 
 

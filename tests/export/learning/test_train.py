@@ -717,6 +717,7 @@ def test_rounds_label_and_train_in_turn_and_go_on_where_they_were(
     # The first round has no student yet, the second has what it made.
     made = json.loads((tmp_path / "facts.json").read_text())["positions"]["train"]
     assert 0.2 < made["student"] / sum(made.values()) < 0.6
+    assert not (tmp_path / "student-latest.onnx").exists()
     checkpoint = tmp_path / "checkpoint.pt"
     # Killed after the second round's labels, it does not label once more.
     state = torch.load(checkpoint)
