@@ -5,7 +5,6 @@ the same positions, so that the interval of the difference is narrow. What was f
 other games, or, without any, in how far the answers have moved on games that the net before plays.
 """
 
-import json
 import logging
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -16,14 +15,14 @@ from gtp_engine.evaluators.accuracy import compare_nets
 from gtp_engine.evaluators.nets.net_files import find_net
 from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
-from gtp_engine.files import write_json, write_whole
+from gtp_engine.files import write_whole
 from gtp_engine.games import game_shown, position_type
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import Position
 from gtp_engine.messages import counted
 from gtp_engine.play.game_recorder import OWN_NAME
 from gtp_export.architectures.presets import PRESETS, preset_of
-from gtp_export.cards import FIGURES, format_record_card
+from gtp_export.cards import FIGURES
 from gtp_export.convert.onnx_file import (
     files_of,
     keep_source,
@@ -164,18 +163,10 @@ def learn_from_games(run: OwnGamesRun) -> None:
         trained_on=f"{before.trained_on}; then {len(task.train):,} games of one's own",
     )
     with alone_in(out):
-        written = run_task(run, task, info)
-        tuned = compare(start, written, task, general, run.positions)
-        for line in tuned:
-            logger.info(line)
-        facts = json.loads((run.out / "metrics.json").read_text(encoding="utf-8")) | {
-            "tuned": tuned
-        }
-        write_json(run.out / "metrics.json", facts)
-        write_whole(target.with_suffix(".md"), format_record_card(info, facts))
+        run_task(run, task, info, lambda made: compare(start, made, task, general, run.positions))
         remove_smaller(target)
-        for file in files_of(target):
-            if (made := run.out / file.name).exists():
+        for file in (*files_of(target), target.with_suffix(".md")):
+            if (made := out / file.name).exists():
                 write_whole(file, made.read_bytes())
     logger.info(f"wrote {target}")
 

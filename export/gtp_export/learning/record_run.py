@@ -1,7 +1,7 @@
 """From game records to finished nets in a given span: train, evaluate, export, write the card."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -56,10 +56,18 @@ def run_records(run: RecordRun) -> None:
         run_task(run, task, describe_trained(task, run, run.name or run.preset))
 
 
-def run_task(run: RecordRun, task: RecordTask, info: NetInfo) -> Path:
-    """Train, evaluate and export what was prepared, as `run_records`; return the net in fp32.
+def run_task(
+    run: RecordRun,
+    task: RecordTask,
+    info: NetInfo,
+    compare: Callable[[Path], list[str]] | None = None,
+) -> None:
+    """Train, evaluate and export what was prepared, as `run_records`.
 
     Nobody else may be at work in the run's folder, see `alone_in`.
+
+    Args:
+        compare: Returns in lines what the written net does better and worse than another one.
     """
     plan = TrainPlan.of(
         run,
@@ -73,7 +81,14 @@ def run_task(run: RecordRun, task: RecordTask, info: NetInfo) -> Path:
     begun = {"from": run.start.name if run.start else ""}
     keep_settings(run.out, games=task.train.fingerprint(), **begun)
     train(plan, NetExport(run.out, info))
-    return finish(run, plan, task, info)
+    facts, target = finish(run, plan, task), run.out / f"{plan.stem}.onnx"
+    if compare is not None:
+        facts["tuned"] = compare(target)
+        for line in facts["tuned"]:
+            logger.info(line)
+    write_json(run.out / "metrics.json", facts)
+    write_whole(target.with_suffix(".md"), format_record_card(info, facts))
+    logger.info(f"wrote {target}")
 
 
 def prepare(run: RecordRun) -> RecordTask:
@@ -144,8 +159,8 @@ def describe_trained(task: RecordTask, run: RecordRun, name: str) -> NetInfo:
     )
 
 
-def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo) -> Path:
-    """Evaluate a trained net, put it in place, and write all that goes with it."""
+def finish(run: RecordRun, plan: TrainPlan, task: RecordTask) -> dict[str, Any]:
+    """Evaluate a trained net, put it in place with what goes with it; return what its card says."""
     target = run.out / f"{plan.stem}.onnx"
     written = run.out / f"{plan.stem}-final.onnx"
     batch = task.source(plan.batch_points, PARITY_SEED).draw(np.random.default_rng(0))
@@ -158,7 +173,8 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo) -> 
     kinds = {INT8: run.int8, FP16: run.fp16}
     smaller = {kind: quantise(target, kind) for kind, wanted in kinds.items() if wanted}
     entries = read_metrics(run.out)
-    facts = {
+    draw_pictures(run.out, plan.stem, entries, figures)
+    return {
         "command": run.command_line,
         "games": [path.name for path in run.games],
         "learned_games": len(task.train),
@@ -171,11 +187,6 @@ def finish(run: RecordRun, plan: TrainPlan, task: RecordTask, info: NetInfo) -> 
         "run": entries[-1],
         "figures": {name: asdict(figure) for name, figure in figures.items()},
     }
-    write_json(run.out / "metrics.json", facts)
-    write_whole(run.out / f"{plan.stem}.md", format_record_card(info, facts))
-    draw_pictures(run.out, plan.stem, entries, figures)
-    logger.info(f"wrote {target}")
-    return target
 
 
 def trained_net(plan: TrainPlan) -> Net:
