@@ -90,7 +90,9 @@ class NetRun:
     name: str = option(
         "name to write into the net", "", shown="the preset's", type=_parse_name, metavar="NAME"
     )
-    licence: str = option("licence to write into the net", "unknown")
+    licence: str = option(
+        "licence to write into the net", "unknown", shown="that of the net begun with, or unknown"
+    )
     device: str = option("where to train", "auto", choices=("auto", "cpu", "cuda"))
     processes: int = option("processes, on CPUs", 1, metavar="N")
     batch_points: int = option("points a batch of a process", 10_400, metavar="N")

@@ -16,5 +16,5 @@ def net(tmp_path: Path) -> Path:
 
     torch.manual_seed(1)
     shape = find_preset("tiny").shape
-    NetExport(tmp_path, describe_net(shape, "begun"))(Net(shape).eval(), "begun")
+    NetExport(tmp_path, describe_net(shape, "begun", licence="CC0"))(Net(shape).eval(), "begun")
     return tmp_path / "begun.onnx"

@@ -28,7 +28,7 @@ from gtp_export.learning.losses import Targets, losses
 from gtp_export.learning.measures import measure
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.sample_source import SampleSource
-from gtp_export.learning.starting_weights import check_start
+from gtp_export.learning.starting_weights import check_start, licence_of
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.trainer import CHECKPOINT, TrainPlan, has_bfloat16, spent_in
 from gtp_export.learning.training import read_metrics, train
@@ -204,6 +204,6 @@ def describe_student(run: DistilRun, shape: TowerShape) -> NetInfo:
         source=f"distilled from {teacher.name}{begun}",
         trained_on=f"positions of quick self-play on all {sizes}, rules and komi{records}, "
         f"labelled by {teacher.name} ({teacher.architecture})",
-        licence=run.licence,
+        licence=licence_of(run, run.start),
         created_by="gtp-export distil",
     )

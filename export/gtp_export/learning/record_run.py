@@ -21,7 +21,7 @@ from gtp_export.convert.onnx_file import remove_smaller
 from gtp_export.evaluation import Figure, evaluate_games
 from gtp_export.learning.net_export import NetExport, check_parity
 from gtp_export.learning.record_task import RecordTask
-from gtp_export.learning.starting_weights import read_checkpoint
+from gtp_export.learning.starting_weights import licence_of, read_checkpoint
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.trainer import CHECKPOINT, TrainPlan
 from gtp_export.learning.training import read_metrics, train
@@ -154,7 +154,7 @@ def describe_trained(task: RecordTask, run: RecordRun, name: str) -> NetInfo:
         trained_sizes=(int(sides.min()), int(sides.max())),
         source=f"preset {run.preset}{begun}",
         trained_on=f"{len(task.train):,} recorded games ({files})",
-        licence=run.licence,
+        licence=licence_of(run, run.start),
         created_by=run.created_by,
     )
 

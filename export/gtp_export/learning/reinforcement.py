@@ -45,6 +45,7 @@ from gtp_export.learning.losses import MASKED_LOGIT
 from gtp_export.learning.net_export import NetExport
 from gtp_export.learning.pair_source import PairSource, collect
 from gtp_export.learning.record_losses import RecordTargets, record_losses
+from gtp_export.learning.starting_weights import licence_of
 from gtp_export.learning.torch_layers import Net
 from gtp_export.learning.trainer import CHECKPOINT, CHECKPOINT_SECONDS, Trainer, TrainPlan
 from gtp_export.pictures import can_draw, draw_intervals
@@ -173,7 +174,7 @@ class Reinforcement:
             source=f"preset {name}, begun with {info.name}",
             trained_on=f"{info.trained_on}; then games against past selves on "
             f"{run.size}x{run.size}",
-            licence=run.licence,
+            licence=licence_of(run, start),
             created_by="gtp-export reinforce",
         )
         self._export = NetExport(run.out, self._info)

@@ -16,6 +16,7 @@ from gtp_export.architectures.tower import TowerShape
 from gtp_export.learning.batch import Batch
 from gtp_export.learning.running_norm import RunningNorm
 from gtp_export.learning.torch_layers import Net
+from gtp_export.plans import NetRun
 
 HE_NORM = 2.0**0.5
 """Size of the weights of an output that are drawn as He et al. 2015 do."""
@@ -27,9 +28,9 @@ def load_weights(net: Net, path: Path, batches: Iterable[Batch]) -> int:
 
     In a net file the norms are folded into the layers before them. They are given the mean
     statistics of some batches and the factors that undo them, so that the net computes what the
-    file says: one batch has boards of one size, and training would soon forget its statistics, and
-    what the net computes with them. The weights before a norm, whose size changes nothing but how
-    far a step turns them, are given that of untrained ones.
+    file says on these boards: one batch has boards of one size, and training would soon forget its
+    statistics, and what the net computes with them. The weights before a norm, whose size changes
+    nothing but how far a step turns them, are given that of untrained ones.
 
     Blocks that a net file lacks, of attention or behind its own, change nothing at first.
 
@@ -267,6 +268,20 @@ def _revive(net: Net, readers: Mapping[str, tuple[str, ...]], batches: Sequence[
         mean, variance, _ = _observe(net, {name: norm}, batches)[name]
         norm.running_mean[rows], norm.running_var[rows] = mean[rows], variance[rows]
     return sum(int(channels.sum()) for channels in dead.values())
+
+
+def licence_of(run: NetRun, start: Path | None) -> str:
+    """Return a new net's licence: that of the net file it begins with, unless another is given.
+
+    Raises:
+        NetFileError: The file cannot be read.
+    """
+    from gtp_export.convert.onnx_file import load_model, read_info
+
+    if run.licence != NetRun.licence or start is None or start.suffix != ".onnx":
+        return run.licence
+    # A run that goes on no longer needs the file.
+    return read_info(start, load_model(start)).licence if start.exists() else run.licence
 
 
 def freeze(net: Net, prefixes: tuple[str, ...]) -> list[RunningNorm]:

@@ -142,7 +142,7 @@ def test_the_command_tunes_and_says_what_came_of_it(
     assert f"wrote {out}" in said and "what it forgot, on the other games:" in said
     info = OnnxNet(out, "cpu").info
     assert info.name == "mine [1]" and info.created_by == "gtp-export learn-from-games"
-    assert "begun with begun" in info.source
+    assert "begun with begun" in info.source and info.licence == "CC0"
     card = out.with_suffix(".md").read_text()
     assert "## Before and after" in card and "the recorded move is the net's first: " in card
     assert len(json.loads((tmp_path / "mine [1]" / "metrics.json").read_text())["tuned"]) > 5

@@ -148,6 +148,7 @@ def test_a_run_goes_on_pools_and_judges(
     info = OnnxNet(out / "run.onnx", "cpu").info
     card = (out / "run.md").read_text()
     assert info.name == "run" and info.created_by == "gtp-export reinforce"
+    assert info.licence == "CC0"  # of the net that it began with
     assert "| 000002 | 000000 |" in card and "without search" in card
     assert "the value as baseline" in card
     assert "10 games on 4x4 without search" in info.strength and info.strength in card

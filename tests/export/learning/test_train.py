@@ -735,7 +735,7 @@ def test_rounds_label_and_train_in_turn_and_go_on_where_they_were(
 def test_the_command_goes_on_from_a_net(tmp_path: Path) -> None:
     arguments = ["--teacher", TINY_NET, "--preset", "tiny", "--samples", "500"]
     first, second = tmp_path / "first", tmp_path / "second"
-    assert run_command(["distil", *arguments, "--out", str(first)]) == 0
+    assert run_command(["distil", *arguments, "--out", str(first), "--licence", "CC0"]) == 0
     start = first / "student-final.onnx"
     games = tmp_path / "games.sgf"
     games.write_text("(;SZ[9];B[aa];W[bb])")
@@ -743,7 +743,7 @@ def test_the_command_goes_on_from_a_net(tmp_path: Path) -> None:
     more += ["--freeze", "stem,policy"]
     assert run_command(["distil", *arguments, *more]) == 0
     made = OnnxNet(second / "student-final.onnx", "cpu").info
-    assert made.source.endswith("begun with student-final.onnx")
+    assert made.source.endswith("begun with student-final.onnx") and made.licence == "CC0"
     assert json.loads((second / "facts.json").read_text())["learning_rate"] == 0.01
     assert "game records (games.sgf), labelled by" in made.trained_on
     before, after = (
