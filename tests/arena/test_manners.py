@@ -50,7 +50,7 @@ def test_score_of_nothing_and_of_no_file(
     assert "nothing is marked" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         run(["score", str(tmp_path / "missing")])
-    assert capsys.readouterr().err.endswith("missing'\n")
+    assert capsys.readouterr().err.endswith("missing': No such file or directory\n")
 
 
 def test_manners_plays_and_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

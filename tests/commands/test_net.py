@@ -97,7 +97,9 @@ def test_what_is_no_net(
     path = tmp_path / "net.onnx"
     if content is not None:
         path.write_bytes(content)
-    assert run(["net", action, str(path)]) == 1
+    with pytest.raises(SystemExit) as stopped:
+        run(["net", action, str(path)])
+    assert stopped.value.code == 2
     output = capsys.readouterr()
     assert output.out == ""
     assert output.err.startswith("gtp-engine net: ") and "net.onnx" in output.err
@@ -307,7 +309,8 @@ def test_bench_of_a_size_that_no_net_takes(
 ) -> None:
     path = changed_copy(tmp_path / "net.onnx", board_sizes=[9])
     sizes = ["--size", "9", "--size", "19", "--seconds", "1e6"]  # nothing is measured
-    assert run(["net", "bench", str(path), *sizes, "--device", "cpu"]) == 1
+    with pytest.raises(SystemExit):
+        run(["net", "bench", str(path), *sizes, "--device", "cpu"])
     assert capsys.readouterr().err == "gtp-engine net: tiny: no boards of 19x19\n"
 
 
@@ -409,7 +412,8 @@ def test_a_match_of_rollouts(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("net", ["none", "default+rollouts"])
 def test_info_says_that_rollouts_are_no_net(net: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["net", "info", net]) == 1
+    with pytest.raises(SystemExit):
+        run(["net", "info", net])
     assert "is not a net, and a net is needed here" in capsys.readouterr().err
 
 
@@ -485,7 +489,8 @@ def test_a_net_of_several_files(tmp_path: Path, capsys: pytest.CaptureFixture[st
     # Two of them hold no outputs to compare with.
     assert run(["net", "check", net, "--device", "cpu"]) == 1
     assert capsys.readouterr().out.count("no outputs to compare with") == 2
-    assert run(["net", "check", net, TINY_NET, "--device", "cpu"]) == 1
+    with pytest.raises(SystemExit):
+        run(["net", "check", net, TINY_NET, "--device", "cpu"])
     assert "only a single file is compared" in capsys.readouterr().err
     arguments = ["--json", "--device", "cpu", "--size", "5", "--batch", "2", "--seconds", "0.01"]
     assert run(["net", "bench", net, *arguments]) == 0

@@ -1,5 +1,6 @@
 """The engine's options from the command line and from a file."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -257,11 +258,41 @@ def test_options_that_would_do_nothing_beside_others_are_refused(
     assert_refused(words, complaint, capsys)
 
 
-@pytest.mark.parametrize("command", ["web --port 0"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("web --port 0", "gtp --precompile", "net info", "net check", "net bench"),
+        *("benchmark", "review game.sgf", "manners", "levels", "tune", "score ."),
+    ],
+)
 def test_a_net_that_is_missing_is_told_first(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert_refused([*command.split(), "--net", "nope"], "nope: no such net file", capsys)
+    words = [*command.split(), *([] if command.startswith("net ") else ["--net"]), "nope"]
+    assert_refused(words, "nope: no such net file", capsys)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["analysis", "--sgf", "x.sgf", "--out", "x.jsonl"],
+        ["regress", "x.sgf"],
+        ["review", "x.sgf"],
+        ["score", "x.sgf"],
+    ],
+)
+def test_a_missing_file_is_told_alike(
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    said: list[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with contextlib.suppress(SystemExit):
+        run(words)
+    told = [*capsys.readouterr().err.splitlines(), *said]
+    assert told[0].endswith("cannot read 'x.sgf': No such file or directory"), told
 
 
 @pytest.mark.parametrize(
@@ -286,11 +317,7 @@ def test_a_net_of_another_game_gets_a_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("game.sgf").write_text("(;SZ[9];B[ee];W[cc])")
-    try:
-        assert run(words) == 1
-    except SystemExit as stopped:
-        assert stopped.code == 2
-    assert capsys.readouterr().err.endswith(": the net five does not play go\n")
+    assert_refused(words, ": the net five does not play go\n", capsys)
 
 
 @pytest.mark.parametrize(

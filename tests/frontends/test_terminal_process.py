@@ -283,5 +283,5 @@ def test_bad_options(folder: Path, options: list[str], complaint: str) -> None:
     done = subprocess.run(
         [*COMMAND, *options], input="", capture_output=True, text=True, cwd=folder, timeout=TIMEOUT
     )
-    assert done.returncode in (1, 2) and done.stdout.strip() == ""
+    assert done.returncode == 2 and done.stdout.strip() == ""
     assert complaint in done.stderr and done.stderr.count("\n") == 1

@@ -59,7 +59,7 @@ def read_script(file: Path) -> Iterator[Step]:
     try:
         lines = read_file(file).decode("latin-1").splitlines()
     except OSError as error:
-        raise ValueError(f"{file}: {error.strerror}") from None
+        raise ValueError(f"cannot read {str(file)!r}: {error.strerror}") from None
     step: Step | None = None
     for number, line in enumerate(lines, 1):
         answer = _ANSWER.fullmatch(line)

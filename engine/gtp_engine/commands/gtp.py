@@ -5,7 +5,7 @@ import logging
 import signal
 import time
 
-from gtp_engine.commands.options import add_options, read_settings
+from gtp_engine.commands.options import add_options, check_net, read_settings
 from gtp_engine.commands.process import end_process, open_output
 from gtp_engine.play.settings import Settings
 
@@ -35,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
     """Speak GTP until the client leaves; return the exit status."""
     settings = read_settings(args)
     if args.precompile:
+        check_net(settings.net)
         return _precompile(settings)
     # Ctrl-C ends the process without a traceback, as SIGTERM does by itself.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -42,7 +43,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _precompile(settings: Settings) -> int:
-    from gtp_engine.evaluators.nets.net_info import NetFileError
     from gtp_engine.kernel_cache import ADVICE
     from gtp_engine.kernels import CACHE
     from gtp_engine.play.engine import Engine
@@ -58,9 +58,6 @@ def _precompile(settings: Settings) -> int:
         compile_search(engine.search.evaluator, *settings.size)
     except EngineUnavailableError:
         return 1  # the engine has said why
-    except NetFileError as error:
-        logger.error(error)
-        return 1
     if CACHE.obstacle:
         logger.error(f"what was compiled cannot be kept: {CACHE.obstacle}; {ADVICE}")
         return 1

@@ -59,9 +59,7 @@ def run(args: argparse.Namespace) -> int:
             note = Journal(settings.log).note
             game = TerminalGame(engine, Screen(), SEATS[args.color], notices, note)
             game.run(args.resume, args.handicap)
-    except (SgfError, HandicapError) as error:
+    except (SgfError, HandicapError, EngineUnavailableError) as error:
         raise UsageError(str(error)) from None
-    except EngineUnavailableError as error:
-        sys.exit(f"gtp-engine: {error}")
     end_process(engine)
     return 0

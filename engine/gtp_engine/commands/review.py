@@ -165,9 +165,6 @@ def _games(paths: list[Path], folder: Path, complain: Any) -> Iterator[Game]:
     """Yield what is to be reviewed, each with a name of its own."""
     files = []
     for path in paths:
-        if not path.exists():
-            complain(f"{path}: there is no such file")
-            continue
         # What a review wrote is no game to review, unless it is asked for by name.
         files += [
             file

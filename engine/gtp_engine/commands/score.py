@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
     for file in args.files:
         if not file.exists():
-            raise UsageError(f"there is no {str(file)!r}")
+            raise UsageError(f"cannot read {str(file)!r}: No such file or directory")
     net = open_evaluator(args.net, args.device, args.runtime)
     # All is read twice: thousands of games do not fit into memory together.
     problems: list[str] = []
