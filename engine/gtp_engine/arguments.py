@@ -55,7 +55,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Complain and leave."""
-        sys.stderr.write(f"{self.prog}: {message}\n")
+        sys.stderr.write(f"{self.prog}: {message.removeprefix('argument ')}\n")
         sys.exit(USAGE_STATUS)
 
 

@@ -420,8 +420,8 @@ def test_info_says_that_rollouts_are_no_net(net: str, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     "setting, complaint",
     [
-        ("cpuct", "argument --set-b: 'cpuct' is no setting like cpuct=1.2"),
-        ("cpuct=", "argument --set-b: 'cpuct=' is no setting like cpuct=1.2"),
+        ("cpuct", "--set-b: 'cpuct' is no setting like cpuct=1.2"),
+        ("cpuct=", "--set-b: 'cpuct=' is no setting like cpuct=1.2"),
         ("cpuct=11", "cpuct lies between 0 and 10"),
         ("cpuct=x", "cpuct is a number, not 'x'"),
         ("speed=1", "unknown parameter 'speed'"),
@@ -443,7 +443,7 @@ def test_a_match_of_parameters_that_make_no_sense(
         (["--sprt", "0", "3000"], "net: --sprt: ELO0 and ELO1 must lie between -2000 and 2000"),
         (
             ["--leaves", "1", "100000000"],
-            "net match: argument --leaves: '100000000' is more than 4096 positions",
+            "net match: --leaves: '100000000' is more than 4096 positions",
         ),
     ],
 )
