@@ -80,13 +80,6 @@ def test_a_clock_of_the_kind_none_is_no_clock(tmp_path: Path) -> None:
     assert document["games"][0]["clock_left"] == [None, None]
 
 
-def test_kept_games_are_added_to_those_that_are_there(tmp_path: Path) -> None:
-    for _ in range(2):
-        play(tmp_path, engine("C3"), engine("resign"), "--keep-games", str(tmp_path / "kept"))
-    results = sorted(load_sgf(path).result for path in (tmp_path / "kept").iterdir())
-    assert results == ["B+R", "B+R", "W+R", "W+R"]
-
-
 def test_a_disagreement_is_recorded_and_counted_by_the_referee(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

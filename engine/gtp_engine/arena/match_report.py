@@ -13,7 +13,6 @@ from gtp_engine.files import find_output, write_whole
 from gtp_engine.games import FIVE, new_game
 from gtp_engine.go.rules import GO
 from gtp_engine.messages import counted
-from gtp_engine.play.game_recorder import new_game_path
 
 logger = logging.getLogger(__name__)
 
@@ -231,28 +230,19 @@ class Records:
 
     Args:
         sgf: Folder for the games, by number.
-        kept: Folder that the games are added to.
         report: File for the summary and the games as JSON.
     """
 
-    def __init__(
-        self,
-        sgf: Path | None,
-        kept: Path | None,
-        report: Path | None,
-    ) -> None:
+    def __init__(self, sgf: Path | None, report: Path | None) -> None:
         self._sgf = sgf
-        self._kept = kept
         self._report = report
         self.are_whole = True
         """Whether everything could be written."""
 
     def write_game(self, game: MatchGame) -> None:
-        """Write a finished game to the folders."""
+        """Write a finished game to the folder."""
         if self._sgf is not None:
             self._write(self._sgf / f"game{game.number:04}.sgf", game.sgf)
-        if self._kept is not None:
-            self._write(new_game_path(self._kept), game.sgf)
 
     def write_report(self, report: Report, *, is_final: bool = True) -> None:
         """Write the summary and the games so far as JSON; pipes get but the final one."""

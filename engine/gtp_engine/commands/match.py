@@ -84,7 +84,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_sprt(running)
     output = parser.add_argument_group("records")
     output.add_argument("--sgf", type=Path, metavar="DIR", help="write each game as SGF, numbered")
-    add_shared(output, "keep-games")
     output.add_argument("--json", type=Path, metavar="FILE", help="write summary and games as JSON")
 
 
@@ -104,12 +103,11 @@ def run(args: argparse.Namespace) -> int:
         commands = [split_command(text, args.game) for text in (args.a, args.b)]
     except ValueError as error:
         raise UsageError(f"an engine's command line: {error}") from None
-    for folder, option in ((args.sgf, "--sgf"), (args.keep_games, "--keep-games")):
-        if folder is not None:
-            _make_folder(folder, option)
+    if args.sgf is not None:
+        _make_folder(args.sgf)
     if args.json is not None:
         check_file(args.json, "--json")
-    records = Records(args.sgf, args.keep_games, args.json)
+    records = Records(args.sgf, args.json)
     report = failure = None
     with Engines(GomocupClient if args.game == FIVE else GtpClient) as engines:
         n_tables = min(args.at_once, args.games)
@@ -242,8 +240,8 @@ def _read_clock(text: str | None, game: str) -> "TimeSystem | None":
     return system
 
 
-def _make_folder(folder: Path, option: str) -> None:
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{option}: {folder}: {error.strerror}") from None
+        raise UsageError(f"--sgf: {folder}: {error.strerror}") from None
