@@ -316,6 +316,8 @@ class QuantisePlan:
         "range of the activations; auto: what measures better", AUTO, choices=(AUTO, *CALIBRATIONS)
     )
     positions: int = option("positions that calibrate", 400, metavar="N")
+    judged: int = 800
+    """Positions that judge the result, of other games; at least twice as many as calibrate."""
     bounds: Bounds = field(default_factory=Bounds)
     force: bool = option("write the net even if it breaks these bounds", False)
 

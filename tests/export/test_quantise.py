@@ -39,7 +39,7 @@ from gtp_export.convert.golden import add_golden, golden_inputs
 from gtp_export.convert.graph import Graph
 from gtp_export.convert.onnx_file import load_model, read_info
 from gtp_export.labelling.selfplay import Game
-from gtp_export.plans import MIN_MAX, Bounds, QuantisePlan
+from gtp_export.plans import FP16, MIN_MAX, Bounds, QuantisePlan
 from gtp_export.quantise import sensitivity
 from gtp_export.quantise.folding import fold_norms
 from gtp_export.quantise.graph_edit import GraphEdit
@@ -584,7 +584,7 @@ def test_tightened_bounds_leave_a_margin() -> None:
 
 
 def plan(**changes: object) -> QuantisePlan:
-    return replace(QuantisePlan(positions=12, bounds=LOOSE), **changes)  # type: ignore[arg-type]
+    return replace(QuantisePlan(positions=12, judged=24, bounds=LOOSE), **changes)  # type: ignore[arg-type]
 
 
 def test_a_quantised_file_describes_and_checks_itself(tmp_path: Path) -> None:
@@ -620,6 +620,15 @@ def test_constants_may_be_nodes(precision: str, tmp_path: Path) -> None:
         quantise_file(source, target, plan(precision=precision))
         made.append(ops_of(load_model(target)))
     assert made[0] == made[1]
+
+
+@pytest.mark.parametrize(("positions", "judged"), [(1, 800), (450, 900)])
+def test_enough_positions_judge_whatever_calibrates(
+    positions: int, judged: int, tmp_path: Path
+) -> None:
+    more = QuantisePlan(positions=positions, precision=FP16)
+    outcome = quantise_file(TINY, tmp_path / "half.onnx", more)
+    assert outcome.accuracy["all"].positions == judged
 
 
 def test_a_net_beyond_its_bounds_is_not_written(tmp_path: Path) -> None:

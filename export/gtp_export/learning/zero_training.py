@@ -47,9 +47,10 @@ END_SECONDS = 5.0
 """What the last step and its checkpoint may take when this process is to end."""
 LOOK_SECONDS = 5.0
 """The same while training is behind, for its window is to hold the newest games."""
-QUANTISED = QuantisePlan(positions=200, seven_bit=True)
-"""How nets are quantised: workers and players may lack VNNI, where weights of 8 bits overflow. That
-7 bits round more hardly shows: on 7x7 a policy KL of 0.0008 where 8 bits have 0.0007."""
+QUANTISED = QuantisePlan(positions=200, judged=400, seven_bit=True)
+"""How nets are quantised: on half as many positions as usual, for a run has many nets; and workers
+and players may lack VNNI, where weights of 8 bits overflow. That 7 bits round more hardly shows: on
+7x7 a policy KL of 0.0008 where 8 bits have 0.0007."""
 
 
 class ZeroTargets(NamedTuple):

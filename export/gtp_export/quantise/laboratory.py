@@ -24,8 +24,6 @@ from gtp_export.quantise.smoothing import smooth_products
 
 logger = logging.getLogger(__name__)
 
-JUDGED_SHARE = 2
-"""So many positions are judged for each one that calibrates; they come from other games."""
 SEED = 20_250
 OLDEST_OPSET = 13
 
@@ -33,23 +31,27 @@ OLDEST_OPSET = 13
 class Laboratory:
     """A net in fp32, positions it played, and what it says about them."""
 
-    def __init__(self, source: Path, positions: int, called: str) -> None:
+    def __init__(self, source: Path, positions: int, judged: int, called: str) -> None:
         """Read a net and let it play.
+
+        Args:
+            positions: So many calibrate.
+            judged: So many of other games are judged.
+            called: What messages call the source.
 
         Raises:
             NetFileError: It cannot be read, is not in fp32, or there is no encoder for it.
         """
         self.source = source
         self.called = called
-        """What messages call the source."""
         model = load_model(source)
         self.info = read_info(source, model)
         if self.info.precision != "fp32":
             raise NetFileError(f"{called}: is in {self.info.precision} already; start from fp32")
         net = NetEvaluator(OnnxNet(source, "cpu"), streams=1, max_batch=64, cache_mb=0)
-        logger.info(f"playing {positions * (1 + JUDGED_SHARE)} positions with {self.info.name}")
+        logger.info(f"playing {positions + judged} positions with {self.info.name}")
         self.calibration = play_positions(net, positions, SEED)
-        self.judged = play_positions(net, positions * JUDGED_SHARE, SEED + 1)
+        self.judged = play_positions(net, judged, SEED + 1)
         self.original = opinions(net, self.judged)
         self._calibration_opinions: list[Opinion] | None = None
         self._net = net

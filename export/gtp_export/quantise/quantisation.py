@@ -52,7 +52,8 @@ def quantise_file(
     keep_source(source, target)
     if not target.parent.is_dir():
         raise NetFileError(f"{target}: there is no folder {target.parent}")
-    laboratory = Laboratory(source, plan.positions, called or str(source))
+    judged = max(plan.judged, 2 * plan.positions)
+    laboratory = Laboratory(source, plan.positions, judged, called or str(source))
     if table is not None:
         table(measure_sensitivity(laboratory, plan.weight_bits).text())
     try:
