@@ -40,7 +40,7 @@ from gtp_export.convert.graph import Graph
 from gtp_export.convert.onnx_file import load_model, read_info
 from gtp_export.labelling.selfplay import Game
 from gtp_export.plans import FP16, MIN_MAX, Bounds, QuantisePlan
-from gtp_export.quantise import sensitivity
+from gtp_export.quantise import laboratory, sensitivity
 from gtp_export.quantise.folding import fold_norms
 from gtp_export.quantise.graph_edit import GraphEdit
 from gtp_export.quantise.half import tensors_in_half, to_half
@@ -52,10 +52,11 @@ from gtp_export.quantise.int8 import (
     step_of,
     tensors_to_watch,
 )
+from gtp_export.quantise.laboratory import Laboratory
 from gtp_export.quantise.layers import choose_layers, group_names, list_layers, name_nodes
 from gtp_export.quantise.positions import play_positions, sizes_for
 from gtp_export.quantise.quantisation import quantise_file
-from gtp_export.quantise.ranges import Range, watch_tensors
+from gtp_export.quantise.ranges import Range, largest_values, watch_tensors
 from gtp_export.quantise.rounding import inputs_met, round_matrix, round_weights
 from gtp_export.quantise.smoothing import smooth_products
 
@@ -479,6 +480,18 @@ def test_what_a_gpu_could_not_hold_in_fp16_is_not_written(tmp_path: Path) -> Non
         quantise_file(source, tmp_path / "half.onnx", plan(precision="fp16"))
     outcome = quantise_file(source, tmp_path / "half.onnx", plan(precision="fp16", force=True))
     assert len(outcome.broken) == 1
+
+
+def test_what_fp16_holds_is_judged_with_a_margin_and_on_all_positions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    net = Laboratory(TINY, 2, 60, "tiny")
+    net.calibration.clear()
+    names = tensors_in_half(net.model)
+    most = max(largest_values(net.model, net.info, names, net.judged).values())
+    for held, broken in ((1.9 * most, 1), (2.1 * most, 0)):
+        monkeypatch.setattr(laboratory, "LARGEST_HALF", held)
+        assert len(net.beyond_half()) == broken
 
 
 def test_norms_by_mean_squares_stay_in_fp32(tmp_path: Path) -> None:
