@@ -219,7 +219,7 @@ def games_of(header: dict[str, Any], columns: dict[str, NDArray[Any]]) -> Games:
 
 
 def _is_sound(games: Games) -> bool:
-    """Whether kernels, which check nothing, can follow every number of a table."""
+    """Whether kernels, and losses, which check nothing, can follow every number of a table."""
     table = games.table
     width, height = table.width.astype(np.int64), table.height.astype(np.int64)
     checks = [
@@ -230,6 +230,8 @@ def _is_sound(games: Games) -> bool:
         ((table.source >= 0) & (table.source < len(games.sources))).all(),
         ((table.first == BLACK) | (table.first == WHITE)).all(),
         (table.winner <= UNKNOWN_WINNER).all(),
+        np.isfinite(table.komi).all(),
+        not np.isinf(table.score).any(),
     ]
     for starts_name, flat_name in RANGES.items():
         starts, flat = getattr(table, starts_name), getattr(table, flat_name)

@@ -266,10 +266,13 @@ def test_a_game_in_a_pack_ends_before_an_illegal_move_too(games: Games, tmp_path
         ("setups", 50),
         ("dead", 25),
         ("dead_starts", 30_000),
+        ("komi", np.nan),
+        ("komi", -np.inf),
+        ("score", np.inf),
     ],
 )
 def test_a_pack_whose_numbers_lead_nowhere_is_damaged(
-    games: Games, tmp_path: Path, column: str, value: int, monkeypatch: pytest.MonkeyPatch
+    games: Games, tmp_path: Path, column: str, value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     array = getattr(games.table, column).copy()
     array[-1] = value
