@@ -186,7 +186,6 @@ class Reinforcement:
             adam=self._preset.adam,
             loss_weights=self._preset.loss_weights,
             average_decay=0.9,
-            draws_ahead=False,
             start=begun,
         )
         self._ladder_file = run.out / "ladder.json"

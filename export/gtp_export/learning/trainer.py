@@ -100,9 +100,6 @@ class TrainPlan(NetRun):
     halt: Path | None = None
     """The folder in which a file PAUSE halts it; None: `out`."""
     device: str = "cpu"
-    draws_ahead: bool = True
-    """Whether a GPU learns from one batch while the processor draws the next; not where what is
-    drawn from changes between two steps."""
     loss_weights: Mapping[str, float] = field(
         default_factory=lambda: {"policy": 1.0, "value": 2.5, "score": 1.0, "ownership": 4.0}
     )
@@ -152,8 +149,8 @@ class Trainer:
         self.meter = Meter(plan.halt or plan.out)
         self._source: Source | None = None
         self._first_draw = False
-        is_ahead = plan.device == "cuda" and plan.draws_ahead
-        self._drawer = ThreadPoolExecutor(1) if is_ahead else None
+        # A GPU learns from one batch while the processor draws the next.
+        self._drawer = ThreadPoolExecutor(1) if plan.device == "cuda" else None
         self._ahead: Future[Batch] | None = None
         """The next step's batch."""
         self.revived = 0
