@@ -98,7 +98,8 @@ class ReinforceTask:
         """Return those of records, and for the policy what REINFORCE follows.
 
         Its gradient is that of the log-likelihood of the moves, each times the result, -1 to 1,
-        less what was expected. The pass was no choice.
+        less what was expected. The pass was no choice. Nor was an own eye, but a batch does not say
+        which points these are: they count as moves that could have been drawn and were not.
         """
         assert outputs.policy is not None
         found = record_losses(outputs, targets, squared_ownership=False)
