@@ -154,14 +154,6 @@ def test_a_failed_conversion_keeps_the_old_file(tmp_path: Path) -> None:
     assert target.read_bytes() == b"what was here"
 
 
-def test_a_net_is_not_written_over_itself(tmp_path: Path) -> None:
-    source = tmp_path / "net"
-    source.write_bytes(BINARY)
-    with pytest.raises(NetFileError, match="over itself"):
-        convert_file(source, source)
-    assert source.read_bytes() == BINARY
-
-
 def test_a_gzip_bomb_is_refused_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gtp_export.convert.container.UNPACKED_LIMIT", 1 << 22)
     source = tmp_path / "bomb"

@@ -81,8 +81,9 @@ def test_each_position_that_counts_is_learned_from_four_times(tmp_path: Path, ne
     command = ["learn-from-games", str(folder), "--net", str(net), "--out", str(out)]
     assert run_command([*command, "--player", "Ann", "--positions", "40", "--device", "cpu"]) == 0
     facts = json.loads((tmp_path / "mine" / "metrics.json").read_text())
-    batch = 64 * 361 // 25
-    assert facts["run"]["samples"] - batch < 4 * 4 * facts["learned_games"]
+    # Of eight moves in each game Ann's four count; which are drawn is tested with the stream.
+    beyond = facts["run"]["samples"] - 4 * 4 * facts["learned_games"]
+    assert 0 <= beyond < 64 * 361 // 25
 
 
 def test_only_moves_that_count_are_drawn_and_measured(tmp_path: Path, net: Path) -> None:
