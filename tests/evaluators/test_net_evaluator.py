@@ -341,7 +341,7 @@ def test_what_it_says_about_itself(
     evaluator: NetEvaluator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert evaluator.name == "tiny on cpu" and evaluator.has_ownership
-    assert evaluator.describe().startswith("net tiny (") and "the CPU" in evaluator.describe()
+    assert evaluator.describe() == "net tiny, fp32, on the CPU"
     assert evaluator.suggest(3, 5) == (3, 5)
     threads, batch = evaluator.suggest(None, None)
     assert threads >= 1 and batch == 4

@@ -6,7 +6,6 @@ import json
 import logging
 import math
 import re
-import shutil
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -35,15 +34,13 @@ from gtp_engine.text_table import align
 
 logger = logging.getLogger(__name__)
 
-CUT = "..."
-"""Ends a line that the terminal has no room for."""
 UNKNOWN = "unknown"
 
 # Which nets there are -----------------------------------------------------------------------------
 
 
 def run_list(args: argparse.Namespace) -> int:
-    """Print a line a net, folder by folder, none longer than the terminal is wide."""
+    """Print a line a net, folder by folder."""
     nets = known_nets()
     if args.json:
         print(json.dumps({name: str(path) for name, path in sorted(nets.items())}, indent=1))
@@ -51,9 +48,9 @@ def run_list(args: argparse.Namespace) -> int:
     if not nets:
         print("no net came along, and you have added none", file=sys.stderr)
         return 0
-    head = ["name", "MB", "precision", "gives", "architecture"]
-    lines = align([head, *(_row(*net) for net in sorted(nets.items()))], left=(0, 2, 3, 4))
-    heading, *rows = [_cut(line) for line in lines.splitlines()]
+    head = ["name", "MB", "precision", "gives"]
+    lines = align([head, *(_row(*net) for net in sorted(nets.items()))], left=(0, 2, 3))
+    heading, *rows = lines.splitlines()
     folders = [path.parent for _, path in sorted(nets.items())]
     print(f"{NO_NET}, or +{ROLLOUTS_PART} behind a net: games played out by patterns")
     for folder in dict.fromkeys(folders):
@@ -65,11 +62,6 @@ def run_list(args: argparse.Namespace) -> int:
     return 0
 
 
-def _cut(line: str) -> str:
-    width = shutil.get_terminal_size().columns
-    return line if len(line) <= width else line[: max(0, width - len(CUT))] + CUT
-
-
 def _row(name: str, path: Path) -> list[str]:
     try:
         megabytes = f"{path.stat().st_size / 1e6:.1f}"
@@ -78,14 +70,14 @@ def _row(name: str, path: Path) -> list[str]:
     return [name, megabytes, *_in_short(path)]
 
 
-def _in_short(path: Path) -> tuple[str, str, str]:
-    """Return a net's precision, its heads and its architecture in a few words."""
+def _in_short(path: Path) -> tuple[str, str]:
+    """Return a net's precision and its heads in a few words."""
     try:
         info = OnnxNet(path, "cpu").info
     except NetFileError:
-        return "", "cannot be used", ""
+        return "", "cannot be used"
     heads = ", ".join(head for head in PART_HEADS if head in info.heads)
-    return re.split("[, ]", info.precision)[0], heads, info.architecture or info.name
+    return re.split("[, ]", info.precision)[0], heads
 
 
 # What they say of themselves ----------------------------------------------------------------------

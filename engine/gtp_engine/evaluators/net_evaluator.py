@@ -36,6 +36,7 @@ from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, N_META, HumanPr
 from gtp_engine.evaluators.nets.composition import (
     ComposedNet,
     Net,
+    SizedNet,
     check_game,
     judges_of,
     members_of,
@@ -240,9 +241,9 @@ class NetEvaluator:
         info = self.net.info
         names = {"cuda": "CUDA", "gpu": "an Intel GPU", "cpu": "the CPU"}
         device = names[self.net.device] + NAMES[self.net.runtime]
-        what = info.architecture or self.net.path.name
+        small = f" ({self.net.small_boards})" if isinstance(self.net, SizedNet) else ""
         precision = info.precision.split(",")[0]  # what follows is kept in fp32
-        return f"net {info.name} ({what}, {precision}) on {device}"
+        return f"net {info.name}{small}, {precision}, on {device}"
 
     def doubts(self, position: Position) -> list[str]:
         """Return what about a game the net was not made for, a sentence each."""

@@ -258,7 +258,7 @@ def test_a_board_is_judged_by_the_net_of_its_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     net = opened(write_family(tmp_path, monkeypatch))
-    assert "; family-4x4 on boards up to 4x4" in net.describe()
+    assert " (family-4x4 up to 4x4), fp32, on " in net.describe()
     for width, height, share in ((4, 3, 0.3), (4, 4, 0.3), (5, 3, 0.9), (3, 5, 0.9)):
         board = Position(width, height)
         board.play(BLACK, board.legal_moves()[0])

@@ -6,7 +6,7 @@ of them, whoever else reads it too. Or each file judges boards of some sizes: a 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
@@ -74,11 +74,12 @@ class SizedNet(_Members):
             if _face(net) != _face(last):
                 raise NetFileError(f"{net.path}: has other inputs or outputs than {last.path}")
         self.path = last.path
-        small = ", ".join(
-            f"{net.info.name} on boards up to {side}x{side}"
+        self.info = last.info
+        self.small_boards = ", ".join(
+            f"{net.info.name} up to {side}x{side}"
             for net, side in zip(self.members[:-1], self._sides, strict=False)
         )
-        self.info = replace(last.info, architecture=f"{last.info.architecture}; {small}")
+        """Which nets judge the small ones, for people."""
 
     @property
     def file_bytes(self) -> int:
