@@ -209,7 +209,7 @@ def test_what_is_said_of_katagos_dialect_is_true() -> None:
     assert unlisted <= set(COMMANDS) and "debug_moves" not in COMMANDS
     page = (docs / "analysis.md").read_text(encoding="utf-8")
     fields = names_in(page.partition("All of KataGo's fields work:")[2].partition("Points are")[0])
-    assert len(fields) == 27 and set(fields) <= set(KNOWN_FIELDS)
+    assert len(fields) == 28 and set(fields) <= set(KNOWN_FIELDS)
 
 
 def test_a_turn_that_was_never_looked_at() -> None:
