@@ -59,7 +59,7 @@ def test_manners_plays_and_counts(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert run(["manners", *words, "--keep", str(kept)]) == 0
     out, err = capsys.readouterr()
     assert "3/3 games, 0 s left" in err
-    assert "3 games on 4x4, tromp-taylor, 4 playouts a move" in out
+    assert "3 games on 4x4, tromp-taylor, komi 7, 4 playouts a move, tiny on cpu\n" in out
     assert (
         "lost because stones that seem dead stayed on the board:" in out and "below -0.80:" in out
     )

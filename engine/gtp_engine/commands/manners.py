@@ -99,8 +99,8 @@ def run(args: argparse.Namespace) -> int:
     if not games:
         return status
     print(
-        f"{counted(len(games), 'game')} on {width}x{height}, {args.rules}, "
-        f"{counted(args.playouts, 'playout')} a move"
+        f"{counted(len(games), 'game')} on {width}x{height}, {args.rules}, komi {rules.komi:g}, "
+        f"{counted(args.playouts, 'playout')} a move, {net.name}"
     )
     _print([*describe_passing(games), *describe_resigning(games, width * height)])
     _keep(args.keep, games, ())
