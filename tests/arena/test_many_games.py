@@ -8,12 +8,21 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.paths import TINY_NET
 
 from gtp_engine.arena import many_games
-from gtp_engine.arena.many_games import SURE_MOVES, Contestant, PlayedGame, Terms, play_games
+from gtp_engine.arena.many_games import (
+    SURE_MOVES,
+    Contestant,
+    PlayedGame,
+    Terms,
+    games_at_once,
+    play_games,
+)
 from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.evaluators.net_evaluator import open_net
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
@@ -22,6 +31,15 @@ from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
 
 TERMS = Terms(5, 5, Rules(komi=0.5), opening_moves=4, seed=7)
+
+
+def test_games_at_once_suit_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gtp_engine.arena.many_games.usable_cores", lambda: 4)
+    net = open_net(TINY_NET, "cpu")
+    assert games_at_once([net]) == games_at_once([FakeEvaluator(), net]) == 64
+    net.net.device = "cuda"
+    assert games_at_once([net, net]) == 256
+    assert games_at_once([net, FakeEvaluator()]) == 64
 
 
 class Certain(FakeEvaluator):

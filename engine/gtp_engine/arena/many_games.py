@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.policy_play import draw_opening
 from gtp_engine.games import new_game
 from gtp_engine.go.position import Move, Position
@@ -36,6 +37,8 @@ OPENING_ATTEMPTS = 20
 """Openings drawn for a pair before one that another pair has is taken."""
 _SEED_STRIDE = 1_000_003
 """Between the seeds of two attempts, lest they are those of other pairs."""
+GAMES_AT_ONCE = {"cpu": 16, "cuda": 256}
+"""By device; on a CPU for each processor."""
 LEAST_MEMORY_MB = 8
 """Room for a search's tree, however many games there are."""
 
@@ -82,6 +85,13 @@ class PlayedGame:
     reason: str
     """"count", "decided", "length", or "cycle" for a long cycle, which is a draw here."""
     moves: tuple[Move, ...]
+
+
+def games_at_once(nets: Sequence[Evaluator]) -> int:
+    """Return how many games at once suit the machine and the nets."""
+    if all(isinstance(net, NetEvaluator) and net.net.device == "cuda" for net in nets):
+        return GAMES_AT_ONCE["cuda"]
+    return GAMES_AT_ONCE["cpu"] * usable_cores()
 
 
 def points(games: Sequence[PlayedGame]) -> float:

@@ -11,16 +11,12 @@ from gtp_engine.commands.options import add_shared
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.go.rules import GO, Rules, default_komi
 from gtp_engine.messages import INTERRUPTED_STATUS, counted
-from gtp_engine.platforms import usable_cores
 from gtp_engine.play.levels import find_level, highest_level
 
 if TYPE_CHECKING:
     from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms
 
 logger = logging.getLogger(__name__)
-
-GAMES_AT_ONCE = 8
-"""By default, for each processor."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line for each pair, after Ctrl-C that of the games so far; return the exit status."""
-    from gtp_engine.arena.many_games import Contestant, Terms, points
+    from gtp_engine.arena.many_games import Contestant, Terms, games_at_once, points
     from gtp_engine.evaluators.net_evaluator import open_net
     from gtp_engine.search.stopping import Limits
 
@@ -43,8 +39,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--step: there are but {highest_level()} levels")
     width, height = args.size
     rules = Rules.parse("tromp-taylor", default_komi(width, height))
-    at_once = args.at_once or GAMES_AT_ONCE * usable_cores()
     net = open_net(args.net, args.device, args.runtime, game=GO)
+    at_once = args.at_once or games_at_once([net])
     players = [
         Contestant(f"level {n}", net, Limits(playouts=args.best), level=find_level(n))
         for n in range(1, highest_level() + 1)

@@ -22,7 +22,6 @@ from gtp_engine.commands.progress import shown_progress
 from gtp_engine.files import write_whole
 from gtp_engine.go.rules import GO, InvalidRulesError, Rules
 from gtp_engine.messages import INTERRUPTED_STATUS, counted
-from gtp_engine.platforms import usable_cores
 from gtp_engine.play.decision import ResignRule
 from gtp_engine.play.settings import customary_komi
 
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
     from gtp_engine.arena.self_play import SelfPlayGame
 
 logger = logging.getLogger(__name__)
-
-GAMES_AT_ONCE = 16
-"""By default, for each processor."""
 
 THRESHOLDS = (-0.6, -0.7, -0.8, -0.85, -0.9, -0.95, -0.98)
 """Values of `--resign-threshold` that are compared."""
@@ -64,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     They stand before a judge is asked: what happens to it does not take them away.
     """
     from gtp_engine.arena.endgame_review import Judge, doubts
-    from gtp_engine.arena.many_games import Terms
+    from gtp_engine.arena.many_games import Terms, games_at_once
     from gtp_engine.arena.self_play import play_self_games
     from gtp_engine.evaluators.net_evaluator import open_net
     from gtp_engine.play.endgame import own_moves_cost
@@ -76,13 +72,13 @@ def run(args: argparse.Namespace) -> int:
     width, height = args.size
     limits = Limits(playouts=args.playouts)
     terms = Terms(width, height, rules, seed=args.seed)
-    at_once = args.at_once or GAMES_AT_ONCE * usable_cores()
     games: list[SelfPlayGame] = []
     status = 0
     judge = None
     if args.judge is not None:
         judge = open_net(args.judge, args.device, args.runtime, game=GO)
     net = open_net(args.net, args.device, args.runtime, game=GO)
+    at_once = args.at_once or games_at_once([net])
     with shown_progress("games", args.games) as advance:
 
         def note(game: "SelfPlayGame") -> None:

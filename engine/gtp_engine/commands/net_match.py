@@ -5,7 +5,14 @@ import json
 import logging
 from collections.abc import Sequence
 
-from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_games, points
+from gtp_engine.arena.many_games import (
+    Contestant,
+    PlayedGame,
+    Terms,
+    games_at_once,
+    play_games,
+    points,
+)
 from gtp_engine.arena.statistics import Sprt, describe_strength, result_json
 from gtp_engine.arguments import UsageError
 from gtp_engine.commands.options import read_sprt
@@ -16,15 +23,11 @@ from gtp_engine.evaluators.nets.composition import judges_of
 from gtp_engine.evaluators.rollouts.go import MixedEvaluator, open_evaluator, wants_rollout_params
 from gtp_engine.go.rules import Rules, default_komi
 from gtp_engine.messages import INTERRUPTED_STATUS, counted
-from gtp_engine.platforms import usable_cores
 from gtp_engine.play.levels import policy_level
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 from gtp_engine.search.stopping import Limits
 
 logger = logging.getLogger(__name__)
-
-GAMES_AT_ONCE = {"cpu": 16, "cuda": 256}
-"""By device; on a CPU for each processor."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     terms = Terms(width, height, Rules(komi=komi), seed=args.seed)
     finished: list[PlayedGame] = []
     verdict: str | None = None
-    at_once = args.at_once or _at_once(nets)
+    at_once = args.at_once or games_at_once(nets)
     status = 0
 
     def note(game: PlayedGame) -> bool:
@@ -102,12 +105,6 @@ def _params(chosen: Sequence[tuple[str, str]], net: Evaluator) -> SearchParams:
         except ValueError as error:
             raise UsageError(str(error)) from None
     return params
-
-
-def _at_once(nets: Sequence[Evaluator]) -> int:
-    if all(isinstance(net, NetEvaluator) and net.net.device == "cuda" for net in nets):
-        return GAMES_AT_ONCE["cuda"]
-    return GAMES_AT_ONCE["cpu"] * usable_cores()
 
 
 def _details(games: Sequence[PlayedGame]) -> str:
