@@ -68,9 +68,10 @@ def open_on_cpu(path: Path, runtime: str, streams: int | None = None) -> tuple[S
     Raises:
         NetFileError: The file cannot be loaded.
     """
-    if runtime != ONNX_RUNTIME and not openvino_runtime.INSTALLED:
-        say_it_is_missing()
-    elif runtime != ONNX_RUNTIME:
+    if runtime != ONNX_RUNTIME:
+        if not openvino_runtime.INSTALLED:
+            say_it_is_missing()
+            return open_on_cpu(path, ONNX_RUNTIME)
         try:
             count = streams or usable_cores()
             kind = openvino_runtime.BF16 if runtime == OPENVINO_BF16 else openvino_runtime.FP32
