@@ -21,7 +21,6 @@ from typing import BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
-from gtp_engine.coords import BLACK
 from gtp_engine.files import PACKED_SUFFIXES, most_unpacked, open_packed, read_rest
 from gtp_engine.go.game_record import GameRecord, SgfError
 from gtp_engine.go.position import Position
