@@ -81,7 +81,7 @@ def play_self_games(
     limits: Limits,
     games: int,
     at_once: int,
-    on_game: Callable[[SelfPlayGame], None] = lambda game: None,
+    on_game: Callable[[SelfPlayGame], object] = lambda game: None,
 ) -> list[SelfPlayGame]:
     """Play games, many at once, and return them by number.
 
@@ -96,7 +96,7 @@ def play_self_games(
 
 
 def parallel_map(
-    jobs: Sequence[Callable[[], Result]], at_once: int, on_result: Callable[[Result], None]
+    jobs: Sequence[Callable[[], Result]], at_once: int, on_result: Callable[[Result], object]
 ) -> list[Result]:
     """Do all jobs, each in a thread of its own, and return their results in the jobs' order.
 

@@ -1,22 +1,15 @@
 """Let each level play the next one and say by how much it is weaker."""
 
 import argparse
-import logging
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import partial
 
 from gtp_engine.arena.statistics import describe_strength
 from gtp_engine.arguments import UsageError, parse_count
 from gtp_engine.commands.options import add_shared
-from gtp_engine.commands.progress import shown_progress
+from gtp_engine.commands.progress import collect_games
 from gtp_engine.go.rules import GO, Rules, default_komi
-from gtp_engine.messages import INTERRUPTED_STATUS, counted
+from gtp_engine.messages import counted
 from gtp_engine.play.levels import find_level, highest_level
-
-if TYPE_CHECKING:
-    from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms
-
-logger = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line for each pair, after Ctrl-C that of the games so far; return the exit status."""
-    from gtp_engine.arena.many_games import Contestant, Terms, games_at_once, points
+    from gtp_engine.arena.many_games import (
+        Contestant,
+        Terms,
+        games_at_once,
+        play_games,
+        points,
+    )
     from gtp_engine.evaluators.net_evaluator import open_net
     from gtp_engine.search.stopping import Limits
 
@@ -51,32 +50,12 @@ def run(args: argparse.Namespace) -> int:
     for n in range(len(players) - args.step):
         pair = (players[n + args.step], players[n])
         terms = Terms(width, height, rules, opening_moves=2, seed=args.seed + 1000 * n)
-        games, status = _play(pair, terms, args.games, at_once)
+        play = partial(play_games, pair, terms, args.games, at_once)
+        games, status = collect_games(f"games of {pair[0].name}", args.games, play)
         if games:
             strength = describe_strength(points(games), len(games))
             so_far = f", {counted(len(games), 'game')} so far" if status else ""
             print(f"{pair[0].name} against {pair[1].name}{so_far}: {strength}", flush=True)
         if status:
-            logger.warning("interrupted" if games else "interrupted; no game was finished")
             return status
     return 0
-
-
-def _play(
-    pair: Sequence["Contestant"], terms: "Terms", n_games: int, at_once: int
-) -> tuple[list["PlayedGame"], int]:
-    """Return the games that a pair has finished, and the exit status."""
-    from gtp_engine.arena.many_games import play_games
-
-    games: list[PlayedGame] = []
-    with shown_progress(f"games of {pair[0].name}", n_games) as advance:
-
-        def note(game: "PlayedGame") -> None:
-            games.append(game)
-            advance()
-
-        try:
-            play_games(pair, terms, n_games, at_once, note)
-        except KeyboardInterrupt:
-            return games, INTERRUPTED_STATUS
-    return games, 0

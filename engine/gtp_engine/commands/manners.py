@@ -8,28 +8,26 @@ passes in place of a move that the search wanted lost points, and which games a 
 
 import argparse
 import json
-import logging
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gtp_engine.arena.statistics import wilson
 from gtp_engine.arguments import UsageError, check_file, parse_count
 from gtp_engine.commands.options import add_shared
-from gtp_engine.commands.progress import shown_progress
+from gtp_engine.commands.progress import collect_games, shown_progress
 from gtp_engine.files import write_whole
 from gtp_engine.go.rules import GO, InvalidRulesError, Rules
-from gtp_engine.messages import INTERRUPTED_STATUS, counted
+from gtp_engine.messages import counted
 from gtp_engine.play.decision import ResignRule
 from gtp_engine.play.settings import customary_komi
 
 if TYPE_CHECKING:
     from gtp_engine.arena.endgame_review import Verdict
     from gtp_engine.arena.self_play import SelfPlayGame
-
-logger = logging.getLogger(__name__)
 
 THRESHOLDS = (-0.6, -0.7, -0.8, -0.85, -0.9, -0.95, -0.98)
 """Values of `--resign-threshold` that are compared."""
@@ -72,26 +70,13 @@ def run(args: argparse.Namespace) -> int:
     width, height = args.size
     limits = Limits(playouts=args.playouts)
     terms = Terms(width, height, rules, seed=args.seed)
-    games: list[SelfPlayGame] = []
-    status = 0
     judge = None
     if args.judge is not None:
         judge = open_net(args.judge, args.device, args.runtime, game=GO)
     net = open_net(args.net, args.device, args.runtime, game=GO)
     at_once = args.at_once or games_at_once([net])
-    with shown_progress("games", args.games) as advance:
-
-        def note(game: "SelfPlayGame") -> None:
-            games.append(game)
-            advance()
-
-        try:
-            play_self_games(net, terms, limits, args.games, at_once, note)
-        except KeyboardInterrupt:
-            status = INTERRUPTED_STATUS
-    games.sort(key=lambda game: game.number)
-    if status:
-        logger.warning("interrupted" if games else "interrupted; no game was finished")
+    play = partial(play_self_games, net, terms, limits, args.games, at_once)
+    games, status = collect_games("games", args.games, play)
     if not games:
         return status
     print(

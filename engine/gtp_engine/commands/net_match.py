@@ -2,8 +2,8 @@
 
 import argparse
 import json
-import logging
 from collections.abc import Sequence
+from functools import partial
 
 from gtp_engine.arena.many_games import (
     Contestant,
@@ -16,18 +16,16 @@ from gtp_engine.arena.many_games import (
 from gtp_engine.arena.statistics import Sprt, describe_strength, result_json
 from gtp_engine.arguments import UsageError
 from gtp_engine.commands.options import read_sprt
-from gtp_engine.commands.progress import shown_progress
+from gtp_engine.commands.progress import collect_games
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.composition import judges_of
 from gtp_engine.evaluators.rollouts.go import MixedEvaluator, open_evaluator, wants_rollout_params
 from gtp_engine.go.rules import Rules, default_komi
-from gtp_engine.messages import INTERRUPTED_STATUS, counted
+from gtp_engine.messages import counted
 from gtp_engine.play.levels import policy_level
 from gtp_engine.search.params import ROLLOUT_PARAMS, SearchParams
 from gtp_engine.search.stopping import Limits
-
-logger = logging.getLogger(__name__)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,28 +43,17 @@ def run(args: argparse.Namespace) -> int:
     width, height = args.size
     komi = default_komi(width, height) if args.komi is None else args.komi
     terms = Terms(width, height, Rules(komi=komi), seed=args.seed)
-    finished: list[PlayedGame] = []
     verdict: str | None = None
     at_once = args.at_once or games_at_once(nets)
-    status = 0
 
-    def note(game: PlayedGame) -> bool:
-        """Count a game; return whether more are wanted."""
+    def wants_more(finished: Sequence[PlayedGame]) -> bool:
         nonlocal verdict
-        finished.append(game)
-        advance()
         if sprt is not None and verdict is None:  # games that end later do not reopen it
             verdict = sprt.verdict(points(finished), len(finished))
         return verdict is None
 
-    with shown_progress("games", args.games) as advance:
-        try:
-            play_games(contestants, terms, args.games, at_once, note)
-        except KeyboardInterrupt:
-            status = INTERRUPTED_STATUS
-    if status:
-        logger.warning("interrupted" if finished else "interrupted; no game was finished")
-    games = sorted(finished, key=lambda game: game.number)
+    play = partial(play_games, contestants, terms, args.games, at_once)
+    games, status = collect_games("games", args.games, play, wants_more)
     if args.json:
         print(json.dumps(_document(contestants, games, sprt, verdict), indent=1))
         return status

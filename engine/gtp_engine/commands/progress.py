@@ -1,17 +1,30 @@
 """How far a long command is and how much time is left: a bar on a terminal, lines elsewhere."""
 
+import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from gtp_engine.messages import INTERRUPTED_STATUS
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+logger = logging.getLogger(__name__)
+
 SECONDS_BETWEEN_LINES = 15.0
 """Where stderr is no terminal."""
+
+
+class _Numbered(Protocol):
+    @property
+    def number(self) -> int: ...
+
+
+Game = TypeVar("Game", bound=_Numbered)
 
 
 @contextmanager
@@ -61,6 +74,41 @@ def shown_progress(what: str, total: int, *, done: int = 0) -> Iterator[Callable
             print(line, file=sys.stderr, flush=True)
 
     yield advance
+
+
+def collect_games(
+    what: str,
+    total: int,
+    play: Callable[[Callable[[Game], bool]], object],
+    wants_more: Callable[[Sequence[Game]], bool] = lambda games: True,
+) -> tuple[list[Game], int]:
+    """Return finished games by number, after Ctrl-C those so far, and the exit status.
+
+    stderr shows how far they are, and that they were interrupted.
+
+    Args:
+        what: What is counted, such as "games".
+        total: How many there will be, perhaps fewer.
+        play: Plays them; takes a function to call with each finished game, which returns whether
+            more are wanted.
+        wants_more: Asked with the games so far after each of them.
+    """
+    games: list[Game] = []
+    status = 0
+    with shown_progress(what, total) as advance:
+
+        def note(game: Game) -> bool:
+            games.append(game)
+            advance()
+            return wants_more(games)
+
+        try:
+            play(note)
+        except KeyboardInterrupt:
+            status = INTERRUPTED_STATUS
+    if status:
+        logger.warning("interrupted" if games else "interrupted; no game was finished")
+    return sorted(games, key=lambda game: game.number), status
 
 
 def _counting_bar() -> "Progress":
