@@ -24,10 +24,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gtp_engine.evaluators.nets.net_info import ENCODERS, VALUE_SCALAR
-from gtp_export.architectures.chains import chain_places, over_chains
 from gtp_export.architectures.layers import Layers, Outputs, Value
 
 POLICY, OWNERSHIP, VALUE = "policy", "ownership", "value"
+CHAIN_ROUNDS = 8
+"""Of the 1.03 million chains on 24,496 boards of recorded games none needs more than seven."""
+STONE_PLANES = (3, 3)
+"""How many first planes of the encoders `gocnn8` and `gocnn21` hold own and others' stones."""
 
 
 @dataclass(frozen=True)
@@ -114,3 +117,29 @@ class PlainShape:
         last = f"dense {self.outputs}" if self.dense else f"{self.head_side}x{self.head_side}x1"
         pooled = ", maxima over chains" if self.pools_chains else ""
         return f"convolutions {', '.join([*layers, last])}{pooled}"
+
+
+def chain_places(layers: Layers, planes: Value, count: int) -> Value:
+    """Return [B, 1, H, W] the largest index of each point's chain, of so many planes.
+
+    That is the chain's label; an empty point is a chain of its own. In a round labels spread to
+    neighbours of the same color; what a stone found out is told to the stone that its old label
+    names, and every stone asks that one again. The reach doubles with each round, so that few do
+    for the longest chains (after Shiloach and Vishkin, "An O(log n) parallel connectivity
+    algorithm", 1982).
+    """
+    own, other, _ = layers.split(planes, *STONE_PLANES, count - sum(STONE_PLANES))
+    own = layers.any_of(own)
+    colors = layers.join(own, layers.any_of(other) * (1.0 - own))  # no point in both
+    numbers = layers.numbers(own)
+    labels = colors * numbers
+    for _ in range(CHAIN_ROUNDS):
+        places = layers.relu(labels - 1.0)
+        told = layers.scatter(layers.neighbours(labels) * colors, places, "max")
+        labels = layers.gather(told, places) * colors
+    return layers.sum_of(labels) + numbers * (1.0 - layers.sum_of(colors)) - 1.0
+
+
+def over_chains(layers: Layers, tensor: Value, places: Value, reduction: str) -> Value:
+    """Return at each point the `max` (of numbers >= 0) or `add` over its chain."""
+    return layers.gather(layers.scatter(tensor, places, reduction), places)

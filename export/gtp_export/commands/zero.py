@@ -140,7 +140,7 @@ def _run_part(part: str, run: RunFolder, arguments: argparse.Namespace) -> int:
             Coordinator(run, rebuild=True).close()
             return 0
         case _:
-            from gtp_export.zero.games import write_games
+            from gtp_export.zero.status import write_games
 
             folder = arguments.out or run.path / "games"
             number = write_games(run, folder)

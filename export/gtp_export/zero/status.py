@@ -1,18 +1,23 @@
-"""How a run goes, told from its files by anybody at any time."""
+"""How a run goes, told from its files by anybody at any time, and its games as SGF files."""
 
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
 from gtp_engine.arena.ratings import rate_players
 from gtp_engine.coords import format_vertex
+from gtp_engine.files import write_whole
 from gtp_engine.games import game_of
 from gtp_engine.go.rules import GO
+from gtp_engine.go.sgf import format_sgf
 from gtp_engine.messages import counted
 from gtp_export.zero.catalogue import newest_net_query, rows
 from gtp_export.zero.part import COORDINATE, spent_by
 from gtp_export.zero.settings import NO_GATE, RunFolder
 from gtp_export.zero.shards import SUFFIX, ShardError, age, read_shard
+
+logger = logging.getLogger(__name__)
 
 RATED_MATCHES = 400
 """Newest matches that ratings are from, so that they are there at once in long runs too."""
@@ -124,6 +129,37 @@ def newest_game(run: RunFolder) -> str:
     is_go = record.rules is None or game_of(record.rules) == GO
     komi = f" at komi {record.komi:g}" if is_go else ""
     return f"a game, {record.result}{komi}: {' '.join(moves)}"
+
+
+def write_games(run: RunFolder, folder: Path) -> int:
+    """Write the games of each shard to a file of its name; return how many are new.
+
+    A shard that cannot be read is told and left out; a file that is there is not written again.
+
+    Raises:
+        RunError: There is no such run.
+        OSError: A file cannot be written.
+    """
+    settings = run.settings()
+    folder.mkdir(parents=True, exist_ok=True)
+    n = 0
+    for path in sorted(run.shards.glob(f"*{SUFFIX}")):
+        try:
+            shard = read_shard(path, settings.boards)
+        except ShardError as error:
+            logger.warning(str(error))
+            continue
+        file = folder / f"{path.stem}.sgf"
+        if not file.exists():
+            n += len(shard.games)
+            nets = "+".join(net or "random" for net in shard.header.nets)
+            records = map(shard.games.record, range(len(shard.games)))
+            texts = [
+                format_sgf(one.position(), black_name=nets, white_name=nets, result=one.result)
+                for one in records
+            ]
+            write_whole(file, "".join(texts))
+    return n
 
 
 def plot(run: RunFolder, folder: Path) -> list[Path]:

@@ -9,10 +9,16 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gtp_engine.evaluators.nets.net_info import ENCODERS, NetFileError  # noqa: E402
-from gtp_export.architectures.chains import ROUNDS, chain_places, over_chains  # noqa: E402
 from gtp_export.architectures.dual import DualShape  # noqa: E402
 from gtp_export.architectures.net_file import describe_net, write_net  # noqa: E402
-from gtp_export.architectures.plain import OWNERSHIP, POLICY, PlainShape  # noqa: E402
+from gtp_export.architectures.plain import (  # noqa: E402
+    CHAIN_ROUNDS,
+    OWNERSHIP,
+    POLICY,
+    PlainShape,
+    chain_places,
+    over_chains,
+)
 from gtp_export.architectures.presets import PRESETS, find_preset, find_tower  # noqa: E402
 from gtp_export.architectures.shape import arrays_of, count_parameters  # noqa: E402
 from gtp_export.architectures.tower import TOWERS, TowerShape, random_weights  # noqa: E402
@@ -173,7 +179,7 @@ def test_a_spiral_over_the_whole_board_is_one_chain() -> None:
     colors[::2] = 1
     colors[1::4, -1] = 1
     colors[3::4, 0] = 1
-    assert ROUNDS == 8
+    assert CHAIN_ROUNDS == 8
     labels = places_of(colors).numpy()[0, 0]
     assert len(np.unique(labels[colors == 1])) == 1
 

@@ -31,11 +31,10 @@ from gtp_export.records.reading import read_table
 from gtp_export.records.stream import PositionStream
 from gtp_export.zero.catalogue import rows
 from gtp_export.zero.coordinator import Coordinator
-from gtp_export.zero.games import write_games
 from gtp_export.zero.nets import shape_of
 from gtp_export.zero.settings import RECIPES, RunFolder, settings_for
 from gtp_export.zero.shards import PlayedGame, read_shard, write_shard
-from gtp_export.zero.status import describe, newest_game, plot, read_status
+from gtp_export.zero.status import describe, newest_game, plot, read_status, write_games
 from gtp_export.zero.targets import Window
 from gtp_export.zero.work import Worker
 

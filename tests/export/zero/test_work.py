@@ -22,10 +22,10 @@ from gtp_engine.go.rules import GO
 from gtp_engine.go.sgf import read_games
 from gtp_engine.platforms import OWN_GROUP
 from gtp_export.zero import work
-from gtp_export.zero.games import write_games
 from gtp_export.zero.nets import add_first_net
 from gtp_export.zero.settings import RunError, RunFolder, settings_for
 from gtp_export.zero.shards import read_shard
+from gtp_export.zero.status import write_games
 from gtp_export.zero.work import EARLIER_SHARDS, STOP, Worker, earlier_games
 
 SIZE = 3
