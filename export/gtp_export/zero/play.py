@@ -30,7 +30,7 @@ from gtp_engine.search.learning import (
 )
 from gtp_engine.search.params import SearchParams
 from gtp_export.zero.settings import Settings
-from gtp_export.zero.shards import COUNTED, FAST, FULL, SHARE_UNIT, PlayedGame, Searched
+from gtp_export.zero.shards import COUNTED, FAST, FULL, SHARE_UNIT, LearnedGame, Searched
 
 RESIGN_TURNS = 3
 """Own turns in a row that must look lost before a player gives up."""
@@ -101,7 +101,7 @@ class SelfPlay:
         self._kind = position_type(settings.game)
         self._rules = settings.named_rules
         self._generator = np.random.default_rng(seed)
-        self._finished: deque[PlayedGame] = deque(maxlen=KEPT_GAMES)
+        self._finished: deque[LearnedGame] = deque(maxlen=KEPT_GAMES)
         n = settings.games_at_once
         size = settings.size, settings.size
         self.forest = Forest(evaluator, *size, n, search_params(settings), seed)
@@ -116,11 +116,11 @@ class SelfPlay:
         self.forest.use(evaluator)
         self._net = net
 
-    def remember(self, games: Iterable[PlayedGame]) -> None:
+    def remember(self, games: Iterable[LearnedGame]) -> None:
         """Let games begin from positions of these too."""
         self._finished.extend(games)
 
-    def step(self) -> list[PlayedGame]:
+    def step(self) -> list[LearnedGame]:
         """Make a playout of every search; return the games that have ended.
 
         Raises:
@@ -202,7 +202,7 @@ class SelfPlay:
 
     # Moving ---------------------------------------------------------------------------------------
 
-    def _move(self, seat: int) -> PlayedGame | None:
+    def _move(self, seat: int) -> LearnedGame | None:
         """Make the move that a search has found; return the game if that ends it."""
         game, forest = self._games[seat], self.forest
         found = forest.result(seat)
@@ -280,10 +280,10 @@ class SelfPlay:
                 return True
         return False
 
-    def _end(self, game: _Game, white_lead: float, reason: str) -> PlayedGame:
+    def _end(self, game: _Game, white_lead: float, reason: str) -> LearnedGame:
         is_resigned = reason == "resigned"
         result = resignation(game.given_up) if is_resigned else format_result(white_lead)
-        return PlayedGame(
+        return LearnedGame(
             record=GameRecord(
                 width=self._size,
                 height=self._size,

@@ -77,8 +77,8 @@ class Searched(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PlayedGame:
-    """A finished game."""
+class LearnedGame:
+    """A finished game of a worker, to be learned from."""
 
     record: GameRecord
     """With rules, komi, moves and result; `dead` is empty where the last board was counted, None
@@ -208,7 +208,7 @@ def store_shard(folder: Path, content: bytes) -> Path:
 def write_shard(
     folder: Path,
     game: str,
-    games: Sequence[PlayedGame],
+    games: Sequence[LearnedGame],
     *,
     core_seconds: float = 0.0,
     evaluations: int = 0,
@@ -259,9 +259,9 @@ def write_shard(
     return store_shard(folder, MAGIC + len(text).to_bytes(4, "little") + text + packed)
 
 
-def _result(game: PlayedGame) -> GameResult:
+def _result(game: LearnedGame) -> GameResult:
     record = game.record
-    assert record.komi is not None  # as `PlayedGame` says
+    assert record.komi is not None  # as `LearnedGame` says
     winner = UNKNOWN_WINNER if record.winner is None else record.winner
     return GameResult(
         *(record.komi, winner, record.score_black if game.reason in COUNTED else None),

@@ -26,7 +26,7 @@ from gtp_export.zero.play import SelfPlay
 from gtp_export.zero.settings import RunFolder, Settings
 from gtp_export.zero.shards import (
     SUFFIX,
-    PlayedGame,
+    LearnedGame,
     Searched,
     ShardError,
     age,
@@ -80,7 +80,7 @@ class Worker:
             of_size = replace(self.settings, size=size)
             self._plays.append(SelfPlay(of_size, self._earlier[0], "", komi, seed + n))
             self._plays[-1].remember(one for one in earlier if one.record.width == size)
-        self.waiting: list[PlayedGame] = []
+        self.waiting: list[LearnedGame] = []
         """Games that no shard holds yet."""
         self._since = time.monotonic()
         self._counted, self._asked = time.process_time(), np.zeros(len(self._plays))
@@ -134,7 +134,7 @@ class Worker:
                 play.use(evaluator, "" if self._net is None else self._net.stem)
                 play.forest.reset()
 
-    def _add(self, games: list[PlayedGame]) -> None:
+    def _add(self, games: list[LearnedGame]) -> None:
         if games and not self.waiting:
             self._since = time.monotonic()
         self.waiting += games
@@ -224,12 +224,12 @@ def open_checked(path: Path, settings: Settings) -> Evaluator:
     return evaluator
 
 
-def earlier_games(folder: Path, settings: Settings) -> list[PlayedGame]:
+def earlier_games(folder: Path, settings: Settings) -> list[LearnedGame]:
     """Return the games of the newest shards, without what was searched.
 
     Shards that are damaged, or of another game or size, are left out.
     """
-    games: list[PlayedGame] = []
+    games: list[LearnedGame] = []
     nothing: tuple[Searched | None, ...] = ()
     with contextlib.suppress(OSError):
         newest = sorted(folder.glob(f"*{SUFFIX}"), key=age, reverse=True)
@@ -237,5 +237,5 @@ def earlier_games(folder: Path, settings: Settings) -> list[PlayedGame]:
             with contextlib.suppress(ShardError):
                 table = read_shard(path, settings.boards).games
                 records = [table.record(number) for number in range(len(table))]
-                games += [PlayedGame(one, nothing, "", "") for one in records if one.moves]
+                games += [LearnedGame(one, nothing, "", "") for one in records if one.moves]
     return games

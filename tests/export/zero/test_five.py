@@ -33,7 +33,7 @@ from gtp_export.zero.catalogue import rows
 from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.nets import shape_of
 from gtp_export.zero.settings import RECIPES, RunFolder, settings_for
-from gtp_export.zero.shards import PlayedGame, read_shard, write_shard
+from gtp_export.zero.shards import LearnedGame, read_shard, write_shard
 from gtp_export.zero.status import describe, newest_game, plot, read_status, write_games
 from gtp_export.zero.targets import Window
 from gtp_export.zero.work import Worker
@@ -48,10 +48,10 @@ def new_run(folder: Path, recipe: str = "ours", **wanted: object) -> RunFolder:
     return run
 
 
-def play(run: RunFolder, games: int) -> list[PlayedGame]:
+def play(run: RunFolder, games: int) -> list[LearnedGame]:
     """Let a worker play without a net; return the games, which are in shards as well."""
     worker = Worker(run, seed=1)
-    played: list[PlayedGame] = []
+    played: list[LearnedGame] = []
     worker._add = played.extend  # type: ignore[method-assign]
     while len(played) < games:
         worker.step()

@@ -17,7 +17,7 @@ from gtp_engine.go.scoring import format_result
 from gtp_engine.search.forest import RootPlan
 from gtp_export.zero.play import OPENING, SelfPlay
 from gtp_export.zero.settings import RECIPES, Settings, settings_for
-from gtp_export.zero.shards import FAST, FULL, PlayedGame, _result
+from gtp_export.zero.shards import FAST, FULL, LearnedGame, _result
 
 SIZE = 3
 
@@ -33,9 +33,9 @@ def play(
     seed: int = 1,
     komi: float = 0.5,
     evaluator: UniformEvaluator | None = None,
-) -> list[PlayedGame]:
+) -> list[LearnedGame]:
     players = SelfPlay(settings, evaluator or UniformEvaluator(), "net", komi, seed)
-    ended: list[PlayedGame] = []
+    ended: list[LearnedGame] = []
     while len(ended) < games:
         ended += players.step()
     return ended
@@ -100,11 +100,11 @@ def test_the_tricks_of_ours_are_on_or_off() -> None:
             assert found.shares[found.actions == action] == found.shares.max()
 
 
-def plans_of(settings: Settings) -> tuple[set[RootPlan], list[PlayedGame]]:
+def plans_of(settings: Settings) -> tuple[set[RootPlan], list[LearnedGame]]:
     """Return the kinds of searches in some games, and the games."""
     players = SelfPlay(settings, FakeEvaluator(), "net", 0.5, 1)
     plans: set[RootPlan] = set()
-    games: list[PlayedGame] = []
+    games: list[LearnedGame] = []
     while len(games) < 20:
         games += players.step()
         plans |= {game.plan for game in players._games}
@@ -249,7 +249,7 @@ def test_atari_go_ends_with_a_capture() -> None:
 
 def test_another_net_takes_over_in_mid_game() -> None:
     players = SelfPlay(small(), UniformEvaluator(), "first", 0.5, 1)
-    games: list[PlayedGame] = []
+    games: list[LearnedGame] = []
     for _ in range(5):
         players.step()
     players.use(FakeEvaluator(), "second")

@@ -13,7 +13,7 @@ from gtp_export.zero.shards import (
     FULL,
     NO_SEARCH,
     SHARE_UNIT,
-    PlayedGame,
+    LearnedGame,
     Searched,
     ShardError,
     read_header,
@@ -38,7 +38,7 @@ def searched(generator: np.random.Generator) -> Searched | None:
     )
 
 
-def played(generator: np.random.Generator) -> PlayedGame:
+def played(generator: np.random.Generator) -> LearnedGame:
     n = int(generator.integers(1, 20))
     actions = generator.integers(SIZE * SIZE + 1, size=n)
     moves = [
@@ -55,7 +55,7 @@ def played(generator: np.random.Generator) -> PlayedGame:
         result=str(generator.choice(["B+3.5", "W+12", "0"])) if is_counted else "W+R",
         dead=() if is_counted else None,
     )
-    return PlayedGame(
+    return LearnedGame(
         record=record,
         searched=tuple(searched(generator) for _ in range(n)),
         net=str(generator.choice(["", "0123456789abcdef"])),
@@ -104,10 +104,10 @@ def test_games_given_up_wrongly_are_counted_where_nobody_may_resign(tmp_path: Pa
     record = GameRecord(width=2, height=2, komi=0.0, rules=Rules(komi=0.0), result="B+1", dead=())
     nothing: tuple[Searched | None, ...] = ()
     games = [
-        PlayedGame(record, nothing, "", "passes", may_resign=False, given_up=WHITE),
-        PlayedGame(record, nothing, "", "passes", may_resign=False, given_up=BLACK),
-        PlayedGame(record, nothing, "", "passes", may_resign=False),
-        PlayedGame(record, nothing, "", "resigned", may_resign=True, given_up=WHITE),
+        LearnedGame(record, nothing, "", "passes", may_resign=False, given_up=WHITE),
+        LearnedGame(record, nothing, "", "passes", may_resign=False, given_up=BLACK),
+        LearnedGame(record, nothing, "", "passes", may_resign=False),
+        LearnedGame(record, nothing, "", "resigned", may_resign=True, given_up=WHITE),
     ]
     assert read_header(write_shard(tmp_path, GO, games)).resigning == (2, 1)
 

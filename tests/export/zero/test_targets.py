@@ -12,7 +12,7 @@ from gtp_engine.games import new_game
 from gtp_engine.go.game_record import GameRecord
 from gtp_engine.go.rules import ATARI_GO, GO, Rules
 from gtp_engine.go.scoring import format_result
-from gtp_export.zero.shards import FAST, FULL, PlayedGame, Searched, ShardError, write_shard
+from gtp_export.zero.shards import FAST, FULL, LearnedGame, Searched, ShardError, write_shard
 from gtp_export.zero.targets import Window
 
 SIZE = 4
@@ -21,7 +21,7 @@ ENCODER = "katago_v7"
 BOARDS = [(GO, SIZE, SIZE)]
 
 
-def random_game(generator: np.random.Generator, game: str = GO, size: int = SIZE) -> PlayedGame:
+def random_game(generator: np.random.Generator, game: str = GO, size: int = SIZE) -> LearnedGame:
     """Return a game to the end; what its searches say is certain of the move that was made."""
     rules = Rules(friendly_pass_ok=False, komi=0.5)
     position = new_game(game, size, size, rules)
@@ -39,7 +39,7 @@ def random_game(generator: np.random.Generator, game: str = GO, size: int = SIZE
     result = format_result(position.white_margin())
     record = GameRecord(size, size, 0.5, position.rules, moves=position.moves, result=result)
     is_counted = game == GO
-    return PlayedGame(replace(record, dead=() if is_counted else None), tuple(searched), "", "")
+    return LearnedGame(replace(record, dead=() if is_counted else None), tuple(searched), "", "")
 
 
 def write_games(folder: Path, seed: int, game: str = GO, games: int = 3, size: int = SIZE) -> Path:
