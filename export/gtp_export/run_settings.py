@@ -6,28 +6,38 @@ The first is noted in the folder, and compared before a run goes on.
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import NetFileError, fits
 from gtp_engine.files import write_whole
 from gtp_engine.platforms import lock_file
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Record = TypeVar("Record", bound="DataclassInstance")
 
 _LOCK = "run.lock"
 
 
 @contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
+def alone_in(folder: Path, lock: str = _LOCK, who: str = "run") -> Iterator[None]:
     """Keep others from the files of a folder, which is made if need be, for as long as this lasts.
+
+    Args:
+        lock: The file that says so; who takes another one is not kept away.
+        who: What another process that has it is called.
 
     Raises:
         NetFileError: Another process is at work there.
         OSError: The file that says so cannot be opened.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open("ab") as file:
+    with (folder / lock).open("ab") as file:
         if not lock_file(file):
-            raise NetFileError(f"{folder}: another run is at work there")
+            raise NetFileError(f"{folder}: another {who} is at work there")
         yield
 
 
@@ -42,6 +52,24 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise NetFileError(f"{path}: is damaged: {error}") from None
+
+
+def read_record(path: Path, kind: type[Record]) -> Record:
+    """Return what a JSON file says, by field of a dataclass; it may lack those with a default.
+
+    Raises:
+        ValueError: It says something else.
+        OSError: It cannot be read.
+    """
+    found = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        record = kind(**found)
+    except TypeError as error:
+        raise ValueError(error) from None
+    for one in fields(kind):
+        if not fits(getattr(record, one.name), one.type):
+            raise ValueError(f"{one.name} is no {one.type}")
+    return record
 
 
 def keep_settings(folder: Path, **wanted: Any) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
@@ -36,7 +36,7 @@ from gtp_export.labelling.selfplay import draw_plan, play_games
 from gtp_export.labelling.teacher import Teacher
 from gtp_export.plans import DistilRun
 from gtp_export.records.games import Games
-from gtp_export.run_settings import alone_in
+from gtp_export.run_settings import alone_in, read_record
 from gtp_export.span import Meter, Span, Spent, end_with_parent
 
 logger = logging.getLogger(__name__)
@@ -103,6 +103,20 @@ class Job:
     """How many times as many games as its kind says it plays."""
 
 
+@dataclass(frozen=True)
+class LabelNote:
+    """What stands in a folder's note; earlier versions wrote less."""
+
+    seconds: float = 0.0
+    core_seconds: float = 0.0
+    scale: int | None = None
+    """See `Job`."""
+    seed: int | None = None
+    """Of the first run, which divided the records."""
+    games: str | None = None
+    """Fingerprint of the records; None where there are none."""
+
+
 class ShardMaker:
     """Makes shards in one process or several."""
 
@@ -137,11 +151,11 @@ class ShardMaker:
         self._games = games
         # The chunks that shards are made of are the same in all runs that add to a folder.
         note = _read_note(folder)
-        self._scale = int(note.get("scale", 1 if cuda_obstacle() else GPU_SCALE))
-        self._games_hash = note.get("games") if games is None else games.fingerprint()
-        if note.get("games", self._games_hash) != self._games_hash:
+        self._scale = note.scale or (1 if cuda_obstacle() else GPU_SCALE)
+        self._games_hash = note.games if games is None else games.fingerprint()
+        if note.games not in (None, self._games_hash):
             raise NetFileError(f"{folder}: its labels are of other games; choose another --out")
-        self._seed = int(note.get("seed", run.seed))
+        self._seed = run.seed if note.seed is None else note.seed
         self._chunks = [] if games is None else _chunks(games, self._seed, self._scale)
         student_share = 0.0 if student is None else run.student_games
         shares = {kind: (1.0 - student_share) * kind.share for kind in KINDS}
@@ -176,12 +190,9 @@ class ShardMaker:
             return self._spent.samples - before.samples
 
     def _write_note(self) -> None:
-        spent = {"seconds": self._spent.seconds, "core_seconds": self._spent.core_seconds}
-        made = {"games": self._games_hash} if self._games_hash else {}
-        write_whole(
-            self._folder / NOTE,
-            json.dumps({**spent, "scale": self._scale, "seed": self._seed, **made}),
-        )
+        _, core_seconds, seconds = self._spent
+        note = LabelNote(seconds, core_seconds, self._scale, self._seed, self._games_hash)
+        write_whole(self._folder / NOTE, json.dumps(asdict(note)))
 
     def _made(self, span: Span) -> Iterator[tuple[Job, Spent]]:
         """Work on jobs as long as a span is not spent; give each with what it took."""
@@ -262,21 +273,15 @@ def count_by_kind(folder: Path) -> dict[str, int]:
 def spent_on_labels(folder: Path) -> Spent:
     """Return the positions in a folder, and what they took by its note, all runs together."""
     note = _read_note(folder)
-    try:
-        times = float(note.get("core_seconds", 0.0)), float(note.get("seconds", 0.0))
-    except (ValueError, TypeError):
-        times = 0.0, 0.0
     samples = sum(sum(count_by_kind(folder / side).values()) for side in (TRAIN, VALID))
-    return Spent(samples, *times)
+    return Spent(samples, note.core_seconds, note.seconds)
 
 
-def _read_note(folder: Path) -> dict[str, Any]:
+def _read_note(folder: Path) -> LabelNote:
     """Return what a folder's note says; nothing where there is none, or none that can be read."""
     with suppress(FileNotFoundError, ValueError):
-        note = json.loads((folder / NOTE).read_text(encoding="utf-8"))
-        if isinstance(note, dict):
-            return note
-    return {}
+        return read_record(folder / NOTE, LabelNote)
+    return LabelNote()
 
 
 def _side(number: int) -> str:

@@ -1,24 +1,18 @@
 """The nets of a run: their files, what is known of each, and the first one."""
 
 import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
 
-from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo, fits
+from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.games import FIVE, game_shown
 from gtp_export.architectures.net_file import describe_net, write_net
 from gtp_export.architectures.presets import find_preset
 from gtp_export.architectures.shape import Shape
 from gtp_export.architectures.tower import random_weights
+from gtp_export.run_settings import read_record
 from gtp_export.zero.settings import MOST_NET_BYTES, RunFolder, Settings, content_name
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-
-Record = TypeVar("Record", bound="DataclassInstance")
 
 
 @dataclass(frozen=True)
@@ -34,24 +28,6 @@ class NetRecord:
     """In all shards at that time."""
     losses: dict[str, float] | None = None
     precision: str = "fp32"
-
-
-def read_record(path: Path, kind: type[Record]) -> Record:
-    """Return what a JSON file says of a net or of a match.
-
-    Raises:
-        ValueError: It says something else.
-        OSError: It cannot be read.
-    """
-    found = json.loads(path.read_text(encoding="utf-8"))
-    try:
-        record = kind(**found)
-    except TypeError as error:
-        raise ValueError(error) from None
-    for one in fields(kind):
-        if not fits(getattr(record, one.name), one.type):
-            raise ValueError(f"{one.name} is no {one.type}")
-    return record
 
 
 def shape_of(settings: Settings) -> Shape:

@@ -10,13 +10,12 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.files import write_whole
-from gtp_engine.platforms import lock_file
+from gtp_export.run_settings import alone_in
 from gtp_export.span import Meter, Spent
-from gtp_export.zero.settings import RunError, RunFolder
+from gtp_export.zero.settings import RunFolder
 
 COORDINATE = "coordinate"
 """The part whose time on the wall is the run's."""
@@ -40,15 +39,12 @@ class Part:
                 that are parts count themselves.
 
         Raises:
-            RunError: Another one is at work where this is to be alone.
+            NetFileError: Another one is at work where this is to be alone.
             OSError: The file that says so cannot be opened.
         """
-        self._alone: IO[bytes] | None = None
+        self._alone = contextlib.ExitStack()
         if alone:
-            self._alone = (run.path / f"{kind}.lock").open("ab")
-            if not lock_file(self._alone):
-                self._alone.close()
-                raise RunError(f"{run.path}: another `zero {kind}` is at work there")
+            self._alone.enter_context(alone_in(run.path, f"{kind}.lock", f"`zero {kind}`"))
         self.is_over = False
         """Whether the run's span was over at the last note."""
         self._run = run
@@ -86,8 +82,7 @@ class Part:
     def close(self) -> None:
         """Write down what was spent, and let another part take the place."""
         self.note(0.0)
-        if self._alone is not None:
-            self._alone.close()
+        self._alone.close()
 
     def note(self, seconds: float = NOTE_SECONDS) -> None:
         """Write down what was spent, if the last time is so long ago; call it often.

@@ -405,7 +405,7 @@ def test_a_transaction_that_was_cut_short_is_taken_back_by_who_reads(tmp_path: P
 def test_two_coordinators_on_one_run_are_refused(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     first = Coordinator(run)
-    with pytest.raises(RunError, match="another `zero coordinate` is at work"):
+    with pytest.raises(NetFileError, match="another `zero coordinate` is at work"):
         Coordinator(run)
     first.close()
     Coordinator(run).close()
