@@ -775,7 +775,7 @@ def test_a_loaded_net_is_announced_once(said: list[str]) -> None:
     made.load()
     made.load()
     made.wait_ready()
-    assert len(said) == 1 and said[0].startswith("net tiny (")
+    assert len(said) == 1 and said[0].startswith("net tiny, ")
 
 
 def test_a_level_searches_briefly_and_leaves_the_search_as_it_was() -> None:

@@ -63,7 +63,7 @@ def test_games_go_on_to_a_win_or_to_the_tenth_move_from_the_root(tmp_path: Path)
     evaluator = FiveRollouts(net, 1, 4, player=player, weight=0.3)  # type: ignore[arg-type]
     assert evaluator.weight == 1.0  # there is no other value
     told = evaluator.describe()
-    assert told.startswith("net pierre (")
+    assert told.startswith("net pierre, ")
     assert told.endswith(" on the CPU, 100% of the value from rollouts of pierre-rollout")
     batch = evaluator.new_batch(3, SIZE, SIZE)
     # Both have a three in the top row, and the small net plays nowhere but in its other points.
