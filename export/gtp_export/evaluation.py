@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.arena.statistics import Z_95, t_95
-from gtp_engine.evaluators.encoders.inputs import Options
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.evaluators.nets.net_files import NetFiles, find_net
 from gtp_engine.evaluators.nets.net_info import VALUE_WIN_LOSS_NORESULT, NetFileError, NetInfo
@@ -200,8 +199,8 @@ def _tally(
     usable = usable[np.diff(table.starts)[usable] > 0]
     chosen = generator.permutation(usable)[: -(-plan.positions // plan.per_game)]
     tally = Tally()
-    options = Options(suicide_alive=int(net.info.pass_alive_under_suicide))
-    reader = PositionReader(games, net.info.encoder, options)
+    suicide_alive = int(net.info.pass_alive_under_suicide)
+    reader = PositionReader(games, net.info.encoder, suicide_alive)
     for (width, height), all_of_size in taken.items():
         of_size = np.intersect1d(chosen, all_of_size)
         plies = draw_plies(games, of_size, plan.per_game, generator)

@@ -25,9 +25,8 @@ from gtp_engine.evaluators.encoders.inputs import (
     Begin,
     Encode,
     Features,
-    Options,
     Planes,
-    SymmetryMap,
+    Seen,
     find_begin,
     find_encoder,
 )
@@ -117,20 +116,10 @@ def _find_encode(net: Net) -> Encode:
         return find_encoder(net.info.encoder)
     shares = [(find_encoder(share.encoder), share) for share in net.shares]
 
-    def encode(
-        history: History,
-        ply: int,
-        rules: RuleFlags,
-        options: Options,
-        reader: Reader,
-        symmetry_map: SymmetryMap,
-        spatial: Planes,
-        features: Features,
-    ) -> None:
+    def encode(seen: Seen, spatial: Planes, features: Features) -> None:
         for fill, share in shares:
-            told = options._replace(suicide_alive=share.suicide_alive)
-            planes, numbers = spatial[share.planes], features[share.features]
-            fill(history, ply, rules, told, reader, symmetry_map, planes, numbers)
+            own = seen._replace(suicide_alive=share.suicide_alive)
+            fill(own, spatial[share.planes], features[share.features])
 
     return encode
 
@@ -219,7 +208,7 @@ class NetEvaluator:
         self._owns = "ownership" in net.info.heads
         self.has_optimism = "policy_optimistic" in net.info.heads
         """Whether the net has an optimistic policy besides."""
-        self._options = Options(suicide_alive=int(net.info.pass_alive_under_suicide))
+        self._suicide_alive = int(net.info.pass_alive_under_suicide)
         self._cache_bytes = cache_mb << 20
         self._caches: dict[tuple[int, int], tuple[int, EvaluationCache]] = {}
         """By board, with its share; the one used last stands last."""
@@ -330,8 +319,9 @@ class NetEvaluator:
             optimism = 0.0  # so that a root and a leaf, asked for other shares, are the same
         besides = distinct_points(width, height), salt, self.threat_nodes
         self._begin(batch, slot, history, ply, rules, symmetry, optimism, *besides)
-        reader, told = self._reader(), self._options
-        self._encode(history, ply, rules, told, reader, symmetry_maps[symmetry], planes, numbers)
+        reader, shown = self._reader(), symmetry_maps[symmetry]
+        seen = Seen(history, ply, rules, reader, shown, self._suicide_alive)
+        self._encode(seen, planes, numbers)
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots, from the cache where it has them.

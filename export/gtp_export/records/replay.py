@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, EMPTY, PASS
-from gtp_engine.evaluators.encoders.inputs import Options, find_encoder, find_moves
+from gtp_engine.evaluators.encoders.inputs import Seen, find_encoder, find_moves
 from gtp_engine.go.board import (
     BOARD,
     MAX_POINTS,
@@ -218,7 +218,7 @@ after the last of a game counts as a pass.
 
 
 @lru_cache
-def find_filler(encoder: str, options: Options) -> Fill:
+def find_filler(encoder: str, suicide_alive: int) -> Fill:
     """Return the kernel that shows positions as an encoder does."""
     encode = find_encoder(encoder)
     moves = find_moves(encoder)
@@ -259,10 +259,8 @@ def find_filler(encoder: str, options: Options) -> Fill:
             point, color = move_at(table, game, start + ply, to_play)
             history.turns[ply]["to_play"] = color  # who did play is shown as the player to move
             symmetry_map = tables[symmetries[slot]]
-            features = filled.features[slot]
-            encode(
-                history, ply, rules, options, reader, symmetry_map, filled.spatial[slot], features
-            )
+            seen = Seen(history, ply, rules, reader, symmetry_map, int64(suicide_alive))
+            encode(seen, filled.spatial[slot], filled.features[slot])
             n = legal_points(history, ply, rules, legal)
             _write_answers(history, ply, rules, point, owners, symmetry_map, n, legal, filled, slot)
             history.turns[ply]["to_play"] = to_play

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE
-from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS, Options
 from gtp_engine.evaluators.nets.net_info import ENCODERS
 from gtp_engine.games import FIVE, game_shown
 from gtp_engine.go.game_record import SgfError
@@ -70,11 +69,11 @@ class RecordSamples:
 class PositionReader:
     """Encodes positions of games; for one thread."""
 
-    def __init__(self, games: Games, encoder: str, options: Options = DEFAULT_OPTIONS) -> None:
+    def __init__(self, games: Games, encoder: str, suicide_alive: int = 0) -> None:
         """Set aside the memory for the longest game.
 
         Args:
-            options: What the encoder is told besides.
+            suicide_alive: See `inputs.Seen`.
 
         Raises:
             SgfError: The encoder shows another game.
@@ -82,7 +81,7 @@ class PositionReader:
         if any((one.five != NO_FIVE) != (game_shown(encoder) == FIVE) for one in games.rules):
             raise SgfError(f"the games are not what the net's encoder, {encoder}, shows")
         _, self._planes, self._features = ENCODERS[encoder]
-        self._fill = find_filler(encoder, options)
+        self._fill = find_filler(encoder, suicide_alive)
         self._games = games
         self._rows = rule_rows(games.rules)
         self._history = new_history(int(np.diff(games.table.starts).max(initial=0)) + 2)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS, find_encoder
+from gtp_engine.evaluators.encoders.inputs import Seen, find_encoder
 from gtp_engine.evaluators.nets.net_info import ENCODERS
 from gtp_engine.go.ladders import new_reader
 from gtp_engine.go.position import Position
@@ -18,16 +18,9 @@ def encoded(name: str, position: Position, symmetry: int = 0) -> tuple[np.ndarra
     # Planes of a transposed board have its size: only squares are transposed.
     planes = np.full((n_planes, height, width), 9, np.uint8)
     features = np.full(n_features, 9.0, np.float32)
-    find_encoder(name)(
-        position.history,
-        position.ply,
-        position.rules.flags,
-        DEFAULT_OPTIONS,
-        READER,
-        point_table(width, height)[symmetry],
-        planes,
-        features,
-    )
+    game = position.history, position.ply, position.rules.flags
+    seen = Seen(*game, READER, point_table(width, height)[symmetry], 0)
+    find_encoder(name)(seen, planes, features)
     return planes, features
 
 

@@ -10,7 +10,7 @@ from tests.go.diagrams import position_of
 from tests.go.random_positions import random_position
 
 from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, parse_color, parse_vertex
-from gtp_engine.evaluators.encoders.inputs import DEFAULT_OPTIONS, Options, find_encoder
+from gtp_engine.evaluators.encoders.inputs import Seen, find_encoder
 from gtp_engine.evaluators.encoders.katago_features import komi_wave
 from gtp_engine.evaluators.nets.net_info import ENCODERS
 from gtp_engine.go.atari_go import AtariGo
@@ -28,7 +28,6 @@ JAPANESE = Rules.parse("japanese")
 def encoded(
     position: Position,
     name: str = "katago_v7",
-    options: Options = DEFAULT_OPTIONS,
     reader: Reader = READER,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the planes and globals of a position; the buffers start out full of rubbish."""
@@ -36,9 +35,8 @@ def encoded(
     planes = np.full((n_planes, position.height, position.width), 99, np.uint8)
     features = np.full(n_features, np.nan, np.float32)
     symmetry_map = point_table(position.width, position.height)[0]
-    flags = position.rules.flags
-    line = position.history
-    find_encoder(name)(line, position.ply, flags, options, reader, symmetry_map, planes, features)
+    game = position.history, position.ply, position.rules.flags
+    find_encoder(name)(Seen(*game, reader, symmetry_map, 0), planes, features)
     return planes, features
 
 
@@ -261,12 +259,6 @@ def test_komi_wave() -> None:
     for komi, wave in values.items():
         assert komi_wave(36, komi) == pytest.approx(wave), komi
         assert komi_wave(81, komi + 1.0) == pytest.approx(wave), komi
-
-
-def test_playout_doubling() -> None:
-    _, features = encoded(Position(9), options=Options(playout_doubling=-0.75))
-    assert features[15:17].tolist() == [1.0, -0.375]
-    assert encoded(Position(9))[1][15:17].tolist() == [0.0, 0.0]
 
 
 # What is hidden ----------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, EMPTY, WHITE
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
+from gtp_engine.evaluators.encoders.inputs import Features, Planes, Seen, SymmetryMap
 from gtp_engine.evaluators.encoders.stones import mark_ages, mark_by_liberties, mark_color
 from gtp_engine.go.board import (
     BOARD,
@@ -33,7 +33,6 @@ from gtp_engine.go.board import (
 )
 from gtp_engine.go.history import History, legal_points
 from gtp_engine.go.ladders import Reader, can_be_captured, find_ladders, has_bit
-from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, int64, kernel
 
 N_PLANES = 48
@@ -119,17 +118,9 @@ def _mark_move(
 
 
 @hot_kernel
-def alphago48(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def alphago48(seen: Seen, spatial: Planes, features: Features) -> None:
     """Fill [48, H, W] planes, or 49; see `inputs.Encode`."""
+    history, ply, rules, reader, symmetry_map, _ = seen
     board = history.boards[ply]
     color = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(spatial.shape[0], int64(board["width"]) * int64(board["height"]))

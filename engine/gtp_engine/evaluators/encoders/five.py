@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, EMPTY, PASS
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
+from gtp_engine.evaluators.encoders.inputs import Features, Planes, Seen
 from gtp_engine.evaluators.encoders.stones import mark_color
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.position_hash import write_position_hash
@@ -33,7 +33,6 @@ from gtp_engine.five.shapes import (
 )
 from gtp_engine.five.threats import moves_to_consider
 from gtp_engine.go.history import PLAYING, History
-from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, int64, kernel
 
@@ -43,17 +42,9 @@ OWN, OTHERS = 1, 2
 
 
 @hot_kernel
-def five(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def five(seen: Seen, spatial: Planes, features: Features) -> None:
     """Fill the [12, H, W] planes and the [7] globals of a position; see `inputs.Encode`."""
+    history, ply, rules, symmetry_map = seen.history, seen.ply, seen.rules, seen.symmetry_map
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
     kind = int64(rules.five)
@@ -89,17 +80,9 @@ def five(
 
 
 @hot_kernel
-def five4(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def five4(seen: Seen, spatial: Planes, features: Features) -> None:
     """Fill the [4, H, W] planes of a position; see `inputs.Encode`."""
+    history, ply, symmetry_map = seen.history, seen.ply, seen.symmetry_map
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(4, int64(board["width"]) * int64(board["height"]))

@@ -29,25 +29,26 @@ SymmetryMap = npt.NDArray[np.int16]
 """[points] a row of `symmetry.point_table`: the column of each point under that symmetry."""
 
 
-class Options(NamedTuple):
-    """What an encoder is told besides the position and the rules."""
+class Seen(NamedTuple):
+    """A position, and how it is to be shown."""
 
-    playout_doubling: float = 0.0
-    """Doublings of playouts that the player to move has ahead of the opponent, -3 to 3. Nobody can
-    set it: it is there to make recorded rows anew."""
-    suicide_alive: int = 0
+    history: History
+    """The game with the path to the position."""
+    ply: int
+    """Of the position."""
+    rules: RuleFlags
+    reader: Reader
+    """The calling thread's memory for reading ladders."""
+    symmetry_map: SymmetryMap
+    """The symmetry to show."""
+    suicide_alive: int
     """Whether areas are computed as if suicide were legal (`pass_alive_under_suicide`)."""
 
 
-DEFAULT_OPTIONS = Options()
+Encode = Callable[[Seen, Planes, Features], None]
+"""A kernel that fills the inputs of one position, [C, H, W] planes and [G] globals.
 
-Encode = Callable[[History, int, RuleFlags, Options, Reader, SymmetryMap, Planes, Features], None]
-"""A kernel that fills the inputs of one position.
-
-Its arguments: the game with the path to the position; the ply of the position; the rules; what
-else the net is told; this thread's memory for reading ladders; the symmetry to show, as a row of
-`symmetry.point_table`; the [C, H, W] planes to write; the [G] globals to write. Python hands it
-C-contiguous arrays of just these dimensions, for it does not look at them (see
+Python hands it C-contiguous arrays of just these dimensions, for it does not look at them (see
 `kernels.hot_kernel`).
 """
 
@@ -84,7 +85,7 @@ def encode_position(name: str, position: "Position") -> tuple[Planes, Features]:
     features = np.zeros(n_features, np.float32)
     game = position.history, position.ply, position.rules.flags
     as_it_is = point_table(width, height)[0]
-    find_encoder(name)(*game, DEFAULT_OPTIONS, new_reader(), as_it_is, planes, features)
+    find_encoder(name)(Seen(*game, new_reader(), as_it_is, 0), planes, features)
     return planes, features
 
 

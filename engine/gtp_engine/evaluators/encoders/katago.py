@@ -14,7 +14,7 @@ Globals:
 
      0-4 the last five moves were passes   12-13 first, second encore
      5 own komi / 20                       14    a pass ends the phase
-     6-7 ko rule                           15-16 playout doubling advantage: any, half of it
+     6-7 ko rule                           15-16 playout doubling advantage: never told
      8 suicide                             17    the button is to be taken
      9 territory scoring                   18    komi wave
     10-11 tax in seki, on all groups
@@ -47,7 +47,7 @@ and as planes
 
 import numpy as np
 
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
+from gtp_engine.evaluators.encoders.inputs import Features, Planes, Seen
 from gtp_engine.evaluators.encoders.katago_features import (
     N_HISTORY,
     clip,
@@ -68,10 +68,8 @@ from gtp_engine.evaluators.encoders.katago_features import (
 )
 from gtp_engine.evaluators.encoders.stones import mark_bans
 from gtp_engine.go.board import MAX_POINTS
-from gtp_engine.go.history import AREA, TERRITORY, History, is_over, pass_ends_phase
-from gtp_engine.go.ladders import Reader
+from gtp_engine.go.history import AREA, TERRITORY, is_over, pass_ends_phase
 from gtp_engine.go.life import mark_area
-from gtp_engine.go.rules import RuleFlags
 from gtp_engine.go.scoring import TAX_ALL, TAX_NONE, find_area
 from gtp_engine.kernels import hot_kernel, int64, kernel
 
@@ -82,17 +80,7 @@ KOMI_MARGIN = 20.0
 
 
 @kernel
-def _fill_early(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    whole_area: int,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def _fill_early(seen: Seen, whole_area: int, spatial: Planes, features: Features) -> None:
     """Fill the inputs of one position.
 
     Args:
@@ -101,6 +89,7 @@ def _fill_early(
         spatial: [22, H, W] result.
         features: [14] result.
     """
+    history, ply, rules, reader, symmetry_map, suicide_alive = seen
     board = history.boards[ply]
     turn = history.turns[ply]
     to_play = int64(turn["to_play"])
@@ -116,7 +105,7 @@ def _fill_early(
     mark_ladders(board, to_play, reader, symmetry_map, planes)
     mark_past_ladders(history, ply, shown, reader, symmetry_map, planes)
     area = np.empty(MAX_POINTS, np.uint8)
-    suicide_legal = rules.multi_stone_suicide or options.suicide_alive
+    suicide_legal = rules.multi_stone_suicide or suicide_alive
     mark_area(board, int64(1), whole_area, suicide_legal, area)
     mark_owners(board, to_play, area, symmetry_map, planes)
     mark_encore_start(board, turn, planes[20], planes[21], symmetry_map)
@@ -128,48 +117,22 @@ def _fill_early(
 
 
 @hot_kernel
-def katago_v3(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def katago_v3(seen: Seen, spatial: Planes, features: Features) -> None:
     """Fill [22, H, W] planes and [14] globals; see `inputs.Encode`."""
-    whole_area = 1 if rules.scoring == AREA else 0
-    _fill_early(history, ply, rules, options, reader, symmetry_map, whole_area, spatial, features)
+    whole_area = 1 if seen.rules.scoring == AREA else 0
+    _fill_early(seen, whole_area, spatial, features)
 
 
 @hot_kernel
-def katago_v4(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def katago_v4(seen: Seen, spatial: Planes, features: Features) -> None:
     """Fill [22, H, W] planes and [14] globals; see `inputs.Encode`."""
-    _fill_early(history, ply, rules, options, reader, symmetry_map, 0, spatial, features)
+    _fill_early(seen, 0, spatial, features)
 
 
 @hot_kernel
-def katago_v5(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def katago_v5(seen: Seen, spatial: Planes, features: Features) -> None:
     """Fill [13, H, W] planes and [12] globals; see `inputs.Encode`."""
+    history, ply, rules, symmetry_map = seen.history, seen.ply, seen.rules, seen.symmetry_map
     board = history.boards[ply]
     turn = history.turns[ply]
     planes = spatial.reshape(13, int64(board["width"]) * int64(board["height"]))
@@ -184,38 +147,23 @@ def katago_v5(
 
 
 @kernel
-def _mark_area(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    symmetry_map: SymmetryMap,
-    planes: Planes,
-) -> None:
+def _mark_area(seen: Seen, planes: Planes) -> None:
     """Fill planes 18 and 19; under territory scoring only the second encore shows areas."""
-    board = history.boards[ply]
-    turn = history.turns[ply]
+    rules = seen.rules
+    board = seen.history.boards[seen.ply]
+    turn = seen.history.turns[seen.ply]
     if rules.scoring == TERRITORY and turn["phase"] < 2:
         return
     area = np.empty(MAX_POINTS, np.uint8)
-    suicide_legal = rules.multi_stone_suicide or options.suicide_alive
+    suicide_legal = rules.multi_stone_suicide or seen.suicide_alive
     find_area(board, turn, rules, suicide_legal, area)
-    mark_owners(board, int64(turn["to_play"]), area, symmetry_map, planes)
+    mark_owners(board, int64(turn["to_play"]), area, seen.symmetry_map, planes)
 
 
 @kernel
-def _fill_late(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    version: int,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def _fill_late(seen: Seen, version: int, spatial: Planes, features: Features) -> None:
     """Fill the inputs of version 6 or 7."""
+    history, ply, rules, reader, symmetry_map, _ = seen
     # 1. The planes, and globals 0 to 4.
     board = history.boards[ply]
     turn = history.turns[ply]
@@ -230,7 +178,7 @@ def _fill_late(
     # Kernels are compiled in the order of their calls: this one here, while another process
     # compiles areas, which then are there.
     mark_ladders(board, to_play, reader, symmetry_map, planes)
-    _mark_area(history, ply, rules, options, symmetry_map, planes)
+    _mark_area(seen, planes)
 
     hides = hides_pass(history, ply, rules)
     limit = 0 if hides else 1 if is_over(turn) else N_HISTORY
@@ -252,39 +200,18 @@ def _fill_late(
     features[13] = 1.0 if turn["phase"] > 1 else 0.0
     features[14] = 1.0 if not hides and pass_ends_phase(history, ply, rules) else 0.0
     if version == 7:
-        if options.playout_doubling != 0.0:
-            features[15] = 1.0
-            features[16] = 0.5 * options.playout_doubling
         features[17] = 1.0 if turn["has_button"] else 0.0
     if rules.scoring == AREA or turn["phase"] >= 2:
         features[18 if version == 7 else 15] = komi_wave(points, komi)
 
 
 @hot_kernel
-def katago_v6(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def katago_v6(seen: Seen, spatial: Planes, features: Features) -> None:
     """Fill [22, H, W] planes and [16] globals; see `inputs.Encode`."""
-    _fill_late(history, ply, rules, options, reader, symmetry_map, int64(6), spatial, features)
+    _fill_late(seen, int64(6), spatial, features)
 
 
 @hot_kernel
-def katago_v7(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def katago_v7(seen: Seen, spatial: Planes, features: Features) -> None:
     """Fill [22, H, W] planes and [19] globals; see `inputs.Encode`."""
-    _fill_late(history, ply, rules, options, reader, symmetry_map, int64(7), spatial, features)
+    _fill_late(seen, int64(7), spatial, features)

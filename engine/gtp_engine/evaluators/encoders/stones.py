@@ -42,7 +42,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, WHITE
-from gtp_engine.evaluators.encoders.inputs import Features, Options, Planes, SymmetryMap
+from gtp_engine.evaluators.encoders.inputs import Features, Planes, Seen, SymmetryMap
 from gtp_engine.go.board import (
     BoardRecord,
     count_liberties,
@@ -50,7 +50,6 @@ from gtp_engine.go.board import (
     is_playable,
 )
 from gtp_engine.go.history import SIMPLE, History, ko_ban, may_repeat, repeats, repeats_ko_capture
-from gtp_engine.go.ladders import Reader
 from gtp_engine.go.rules import RuleFlags
 from gtp_engine.kernels import hot_kernel, inline_kernel, int64, kernel
 
@@ -185,17 +184,9 @@ def mark_bans(
 
 
 @hot_kernel
-def dlgo1(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def dlgo1(seen: Seen, spatial: Planes, features: Features) -> None:
     """Fill [2, H, W] planes; see above and `inputs.Encode`."""
+    history, ply, symmetry_map = seen.history, seen.ply, seen.symmetry_map
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(2, int64(board["width"]) * int64(board["height"]))
@@ -205,17 +196,9 @@ def dlgo1(
 
 
 @hot_kernel
-def dlgo7(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def dlgo7(seen: Seen, spatial: Planes, features: Features) -> None:
     """Fill [7, H, W] planes; see above and `inputs.Encode`."""
+    history, ply, rules, symmetry_map = seen.history, seen.ply, seen.rules, seen.symmetry_map
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
     points = int64(board["width"]) * int64(board["height"])
@@ -228,17 +211,9 @@ def dlgo7(
 
 
 @hot_kernel
-def dlgo11(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def dlgo11(seen: Seen, spatial: Planes, features: Features) -> None:
     """Fill [11, H, W] planes; see above and `inputs.Encode`."""
+    history, ply, rules, symmetry_map = seen.history, seen.ply, seen.rules, seen.symmetry_map
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
     points = int64(board["width"]) * int64(board["height"])
@@ -252,17 +227,9 @@ def dlgo11(
 
 
 @hot_kernel
-def gocnn8(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def gocnn8(seen: Seen, spatial: Planes, features: Features) -> None:
     """Fill [8, H, W] planes; see above and `inputs.Encode`."""
+    history, ply, symmetry_map = seen.history, seen.ply, seen.symmetry_map
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(8, int64(board["width"]) * int64(board["height"]))
@@ -276,21 +243,13 @@ def gocnn8(
 
 
 @hot_kernel
-def gocnn21(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def gocnn21(seen: Seen, spatial: Planes, features: Features) -> None:
     """Fill [21, H, W] planes; see above and `inputs.Encode`."""
+    history, ply, symmetry_map = seen.history, seen.ply, seen.symmetry_map
     board = history.boards[ply]
     points = int64(board["width"]) * int64(board["height"])
     planes = spatial.reshape(21, points)
-    gocnn8(history, ply, rules, options, reader, symmetry_map, planes[:RECENT], features)
+    gocnn8(seen, planes[:RECENT], features)
     planes[RECENT:] = 0
     for ago in range(min(N_RECENT, ply)):
         turn = history.turns[ply - ago]
@@ -300,17 +259,9 @@ def gocnn21(
 
 
 @hot_kernel
-def agz17(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def agz17(seen: Seen, spatial: Planes, features: Features) -> None:
     """Fill [17, H, W] planes; see above and `inputs.Encode`."""
+    history, ply, symmetry_map = seen.history, seen.ply, seen.symmetry_map
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(17, int64(board["width"]) * int64(board["height"]))
@@ -322,17 +273,9 @@ def agz17(
 
 
 @hot_kernel
-def lz18(
-    history: History,
-    ply: int,
-    rules: RuleFlags,
-    options: Options,
-    reader: Reader,
-    symmetry_map: SymmetryMap,
-    spatial: Planes,
-    features: Features,
-) -> None:
+def lz18(seen: Seen, spatial: Planes, features: Features) -> None:
     """Fill [18, H, W] planes; see above and `inputs.Encode`."""
+    history, ply, symmetry_map = seen.history, seen.ply, seen.symmetry_map
     board = history.boards[ply]
     to_play = int64(history.turns[ply]["to_play"])
     planes = spatial.reshape(18, int64(board["width"]) * int64(board["height"]))

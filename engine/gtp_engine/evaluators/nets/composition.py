@@ -31,7 +31,7 @@ class Share:
 
     encoder: str
     suicide_alive: int
-    """See `inputs.Options`."""
+    """See `inputs.Seen`."""
     planes: slice
     features: slice
 
