@@ -1,1 +1,1 @@
-"""What plays games to measure: matches, self-play, regression tests, and what they prove."""
+"""What measures: matches, self-play, regression tests, marked boards, and what they prove."""

@@ -15,7 +15,7 @@ from gtp_engine.commands.progress import shown_progress
 from gtp_engine.coords import EMPTY
 
 if TYPE_CHECKING:
-    from gtp_engine.play.adjudication.marked_boards import MarkedBoard
+    from gtp_engine.arena.marked_boards import MarkedBoard
     from gtp_engine.play.adjudication.status import FinalStatus
 
 logger = logging.getLogger(__name__)
@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line for each file; return the exit status, 1 if something could not be read."""
+    from gtp_engine.arena.marked_boards import read_marked
     from gtp_engine.evaluators.rollouts.go import open_evaluator
-    from gtp_engine.play.adjudication.marked_boards import read_marked
     from gtp_engine.play.adjudication.status import judge
 
     for file in args.files:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from gtp_engine.arena.marked_boards import MarkedBoard, read_marked
 from gtp_engine.coords import BLACK, WHITE, parse_vertex
-from gtp_engine.play.adjudication.marked_boards import MarkedBoard, read_marked
 
 # Black has the left three columns, White the right two; the white stone at A3 is dead.
 STONES = "AB[cb][ca][cc]AW[da][db][dc][aa]"
