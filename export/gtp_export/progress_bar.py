@@ -1,28 +1,38 @@
-"""A bar with the time left, on a terminal."""
+"""A bar with the time left on a terminal, lines in the log elsewhere."""
 
+import logging
 import sys
 from typing import Any, Self
+
+logger = logging.getLogger(__name__)
 
 
 class ProgressBar:
     """Shows how far a run is; nothing is drawn before it is first told."""
 
     def __init__(self) -> None:
+        self._is_seen = sys.stderr.isatty()
         self._bar: Any = None
         self._task: Any = None
 
-    @classmethod
-    def on_a_terminal(cls) -> Self | None:
-        """Return a bar for people who look at stderr; None where nobody does."""
-        return cls() if sys.stderr.isatty() else None
+    def __enter__(self) -> Self:
+        """Do nothing yet."""
+        return self
 
-    def __call__(self, share: float, text: str) -> None:
-        """Show the share of the run that is done, 0 to 1, and a line about it."""
-        if self._bar is None:
-            self._start()
-        self._bar.update(self._task, completed=share, description=text)
+    def tell(self, share: float, text: str, line: str = "") -> None:
+        """Show the share of the run that is done, 0 to 1, and a text about it.
 
-    def close(self) -> None:
+        Args:
+            line: What is logged instead where there is no terminal; empty: nothing.
+        """
+        if self._is_seen:
+            if self._bar is None:
+                self._start()
+            self._bar.update(self._task, completed=share, description=text)
+        elif line:
+            logger.info(line)
+
+    def __exit__(self, *error: object) -> None:
         """Stop drawing and show the cursor again."""
         if self._bar is not None:
             self._bar.stop()

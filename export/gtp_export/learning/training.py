@@ -134,16 +134,12 @@ def _run(rank: int, plan: TrainPlan, export: Export, until: float) -> None:
         logger.info(
             f"{trainer.revived} channels of {plan.start} let nothing through and learn anew"
         )
-    progress = ProgressBar.on_a_terminal()
-    reporter = _Reporter(trainer, plan, export, progress, until)
-    try:
+    with ProgressBar() as bar:
+        reporter = _Reporter(trainer, plan, export, bar, until)
         while trainer.progress < until:
             reporter.before_step()
             reporter.after_step(_step(trainer, plan))
         reporter.finish()
-    finally:
-        if progress is not None:
-            progress.close()
 
 
 def _step(trainer: "Trainer", plan: TrainPlan) -> dict[str, float]:
@@ -165,7 +161,7 @@ class _Reporter:
     trainer: Trainer
     plan: TrainPlan
     export: Export
-    progress: ProgressBar | None
+    bar: ProgressBar
     until: float
 
     def __post_init__(self) -> None:
@@ -207,8 +203,7 @@ class _Reporter:
         return plan.span.share(spent) - plan.span.share(before) > 1.0 / MEASUREMENTS
 
     def finish(self) -> None:
-        if self.progress is not None:
-            self.progress(1.0, "measuring")
+        self.bar.tell(1.0, "measuring")
         self._save()
         self._write("final" if self.trainer.progress >= 1.0 else "latest")
 
@@ -231,10 +226,8 @@ class _Reporter:
         means = ", ".join(f"{name} {mean:.3f}" for name, mean in self.means.items())
         waited = f", {trainer.waited / passed:.1%} waiting" if trainer.waited else ""
         text = f"step {trainer.steps}, {rate:.0f} samples/s{waited}: {means}"
-        if self.progress is not None:
-            self.progress(trainer.progress, text)
-        else:
-            logger.info(f"{self.plan.span.left(trainer.spent)}, {text}")
+        left = self.plan.span.left(trainer.spent)
+        self.bar.tell(trainer.progress, text, f"{left}, {text}")
 
     def _passed(self) -> float:
         """Return the seconds since this process began."""

@@ -143,7 +143,6 @@ class _Teller:
 
 def _run_parts(run: RunFolder, coordinator: Coordinator, ray: str | None) -> None:
     """Coordinate, with all other parts as children, until the span is over; see `supervise`."""
-    bar = ProgressBar.on_a_terminal()
     children: list[Child] = []
     settings, teller = coordinator.settings, _Teller(run)
     told = shown = time.monotonic()
@@ -153,25 +152,22 @@ def _run_parts(run: RunFolder, coordinator: Coordinator, ray: str | None) -> Non
         players = [("work",)] * settings.workers if ray is None else [("work", "--ray", ray)]
         kinds = [*players, ("train",), ("judge",)]
         children += [Child(run, *kind) for kind in kinds if coordinator.share < 1.0]
-        while (share := coordinator.share) < 1.0:
-            coordinator.step()
-            for child in children:
-                child.look()
-            now = time.monotonic()
-            left = f"{settings.span * (1.0 - share):.2f} of {settings.span:g} {settings.span_unit}"
-            if is_new := now - told >= TELL_SECONDS:
-                told, words = now, teller.status()  # reads much: not every second
-            if bar is not None:
-                bar(share, f"{left} left, {words}")
-            elif is_new:
-                logger.info(f"{left} left, {words}")
-            if now - shown >= GAME_SECONDS:
-                shown = now
-                teller.log_game()
-            time.sleep(LOOK_SECONDS)
+        with ProgressBar() as bar:
+            while (share := coordinator.share) < 1.0:
+                coordinator.step()
+                for child in children:
+                    child.look()
+                now = time.monotonic()
+                if is_new := now - told >= TELL_SECONDS:
+                    told, words = now, teller.status()  # reads much: not every second
+                amount = settings.span * (1.0 - share)
+                text = f"{amount:.2f} of {settings.span:g} {settings.span_unit} left, {words}"
+                bar.tell(share, text, text if is_new else "")
+                if now - shown >= GAME_SECONDS:
+                    shown = now
+                    teller.log_game()
+                time.sleep(LOOK_SECONDS)
     finally:
-        if bar is not None:
-            bar.close()
         for child in children:
             child.end()
         for child in children:

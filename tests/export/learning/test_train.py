@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -611,10 +611,13 @@ class _Shown:
         self.shares: list[float] = []
         self.closed = 0
 
-    def __call__(self, share: float, text: str) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def tell(self, share: float, text: str, line: str = "") -> None:
         self.shares.append(share)
 
-    def close(self) -> None:
+    def __exit__(self, *error: object) -> None:
         self.closed += 1
 
 
@@ -622,16 +625,24 @@ def test_the_terminal_is_left_as_it_was_when_a_run_fails(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bar = _Shown()
-    monkeypatch.setattr(ProgressBar, "on_a_terminal", lambda: bar)
+    monkeypatch.setattr("gtp_export.learning.training.ProgressBar", lambda: bar)
     plan = replace(plan_for(data, LONG), learning_rate=1e30)
     with pytest.raises(TrainError):
         train(plan, lambda net, stem: None)
     assert bar.closed == 1
     finished = _Shown()
-    monkeypatch.setattr(ProgressBar, "on_a_terminal", lambda: finished)
+    monkeypatch.setattr("gtp_export.learning.training.ProgressBar", lambda: finished)
     plan = plan_for(data, SHORT)
     train(plan, lambda net, stem: None)
     assert finished.shares[-1] == 1.0 and finished.closed == 1
+
+
+def test_without_a_terminal_progress_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    with ProgressBar() as bar:
+        bar.tell(0.5, "step 50", "1 of 2 minutes left, step 50")
+        bar.tell(1.0, "measuring")
+    assert caplog.messages == ["1 of 2 minutes left, step 50"]
 
 
 def test_a_run_measures_and_exports_at_its_end(data: Path) -> None:
