@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from gtp_engine.coords import BLACK, PASS
-from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.evaluator import Evaluator, encode_positions
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.composition import check_game
 from gtp_engine.evaluators.nets.net_info import NetFileError
@@ -74,9 +74,8 @@ def play_policy_games(
         for player, numbers in movers.items():
             is_random = player == AT_RANDOM
             batch, evaluator = batches[max(player, 0)], players[max(player, 0)]
-            for slot, game in enumerate(numbers):
-                one, symmetry = ended[game], int(generator.integers(N_SYMMETRIES))
-                evaluator.encode(batch, slot, one.history, one.ply, rules.flags, symmetry, 0.0)
+            symmetries = [int(generator.integers(N_SYMMETRIES)) for _ in numbers]
+            encode_positions(evaluator, [ended[g] for g in numbers], symmetries, batch=batch)
             if not is_random:
                 evaluator.evaluate(batch, len(numbers), use_cache=False)
             for slot, game in enumerate(numbers):

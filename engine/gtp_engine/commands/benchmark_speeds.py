@@ -8,7 +8,7 @@ from typing import Any
 
 from gtp_engine.arena.signature import random_position
 from gtp_engine.evaluators.eval_batch import EvalBatch
-from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.evaluator import Evaluator, encode_positions
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.composition import judges_of, open_whole
@@ -152,12 +152,8 @@ def opening_position(size: BoardSize) -> Position:
 
 def opening_batch(net: NetEvaluator, size: BoardSize, batch: int) -> EvalBatch:
     """Return a batch of such a position under symmetries, encoded for a net."""
-    position = opening_position(size)
-    leaves = net.new_batch(batch, *size)
-    for slot in range(batch):
-        rules = position.rules.flags
-        net.encode(leaves, slot, position.history, position.ply, rules, slot % 4, 0.0)
-    return leaves
+    symmetries = [slot % 4 for slot in range(batch)]
+    return encode_positions(net, [opening_position(size)] * batch, symmetries)
 
 
 def net_job(kind: str, net: NetEvaluator, size: BoardSize, batch: int) -> Job:

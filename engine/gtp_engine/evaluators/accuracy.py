@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gtp_engine.evaluators.eval_batch import EvalBatch
+from gtp_engine.evaluators.evaluator import encode_positions
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
@@ -123,11 +124,8 @@ def _positions(net: NetEvaluator, count: int) -> Iterator[EvalBatch]:
         position = new_game(game_name, size, size, Rules())
         for number, move in enumerate(played.moves):
             if number % KEEP_EVERY == game % KEEP_EVERY and made < count:
-                batch = net.new_batch(1, size, size)
-                rules = position.rules.flags
-                net.encode(batch, 0, position.history, position.ply, rules, game % 8, 0.0)
                 made += 1
-                yield batch
+                yield encode_positions(net, [position], [game % 8])
             position.play(move.color, move.point)
         game += 1
 

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from gtp_engine.evaluators.eval_batch import EvalBatch, average_slots, new_eval_batch
 from gtp_engine.go.history import History
+from gtp_engine.go.position import Position
 from gtp_engine.go.rules import RuleFlags
 
 
@@ -96,6 +97,33 @@ class NetlessEvaluator:
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Leave the slots as they are: `encode` has said it all."""
+
+
+def encode_positions(
+    evaluator: Evaluator,
+    positions: Sequence[Position],
+    symmetries: Sequence[int],
+    *,
+    optimism: float = 0.0,
+    batch: EvalBatch | None = None,
+) -> EvalBatch:
+    """Return a batch whose first slots are these positions, for `evaluate` to judge.
+
+    Args:
+        evaluator: Whom to ask.
+        positions: All of one board size, one at least.
+        symmetries: 0..7, for each position.
+        optimism: Share of an optimistic policy to mix in, where there is one.
+        batch: To be used again; a new one of as many slots when None.
+
+    Raises:
+        NetFileError: The net does not take this size.
+    """
+    if batch is None:
+        batch = evaluator.new_batch(len(positions), positions[0].width, positions[0].height)
+    for slot, (one, symmetry) in enumerate(zip(positions, symmetries, strict=True)):
+        evaluator.encode(batch, slot, one.history, one.ply, one.rules.flags, symmetry, optimism)
+    return batch
 
 
 def evaluate_symmetries(

@@ -6,7 +6,7 @@ import numpy.typing as npt
 from gtp_engine.coords import PASS
 from gtp_engine.evaluators.decoding import prior_by_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
-from gtp_engine.evaluators.evaluator import Evaluator
+from gtp_engine.evaluators.evaluator import Evaluator, encode_positions
 from gtp_engine.games import new_game
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import GO, Rules
@@ -27,9 +27,7 @@ def policy_by_action(
 
 
 def _evaluate(evaluator: Evaluator, position: Position, optimism: float) -> EvalBatch:
-    batch = evaluator.new_batch(1, position.width, position.height)
-    rules = position.rules.flags
-    evaluator.encode(batch, 0, position.history, position.ply, rules, 0, optimism)
+    batch = encode_positions(evaluator, [position], [0], optimism=optimism)
     evaluator.evaluate(batch, 1)
     return batch
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gtp_engine.evaluators.decoding import prior_by_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
+from gtp_engine.evaluators.evaluator import encode_positions
 from gtp_engine.evaluators.net_evaluator import NetEvaluator
 from gtp_engine.evaluators.nets.net_info import NetInfo
 from gtp_engine.evaluators.policy_play import draw_opening
@@ -163,12 +164,7 @@ def _encoded(
     """Yield the positions, which share one size, in batches; each under its symmetry."""
     if not positions:
         return
-    width, height = positions[0].width, positions[0].height
-    slots = _slots(width, height)
+    slots = _slots(positions[0].width, positions[0].height)
     for start in range(0, len(positions), slots):
-        part = positions[start : start + slots]
-        batch = evaluator.new_batch(len(part), width, height)
-        for slot, position in enumerate(part):
-            rules, symmetry = position.rules.flags, int(symmetries[start + slot])
-            evaluator.encode(batch, slot, position.history, position.ply, rules, symmetry, 0.0)
-        yield batch
+        part = slice(start, start + slots)
+        yield encode_positions(evaluator, positions[part], symmetries[part].tolist())
