@@ -47,6 +47,21 @@ def _most(name: str, field: str) -> Parameter:
     return Parameter(read, change)
 
 
+def _number(name: str, field: str, low: float, high: float) -> Parameter:
+    """Return the number between two bounds that a field of the settings holds."""
+
+    def read(session: Session) -> str:
+        return f"{getattr(session.engine.settings, field):g}"
+
+    def change(session: Session, text: str) -> None:
+        number = Arguments(text).number(0, name, minimum=low)
+        if number > high:
+            raise GtpError(f"syntax error: {name} lies between {low:g} and {high:g}")
+        _set(session, **{field: number})
+
+    return Parameter(read, change)
+
+
 def _set_time(session: Session, text: str) -> None:
     seconds = Arguments(text).number(0, "maxTime", minimum=0)
     _set(session, time=seconds or None)
@@ -54,20 +69,6 @@ def _set_time(session: Session, text: str) -> None:
 
 def _set_resigning(session: Session, text: str) -> None:
     _set(session, resign=read_switch(text, "allowResignation"))
-
-
-def _set_threshold(session: Session, text: str) -> None:
-    threshold = Arguments(text).number(0, "resignThreshold", minimum=-1)
-    if threshold > 1:
-        raise GtpError("syntax error: resignThreshold lies between -1 and 1")
-    _set(session, resign_threshold=threshold)
-
-
-def _set_width(session: Session, text: str) -> None:
-    width = Arguments(text).number(0, "analysisWideRootNoise", minimum=0)
-    if width > RANGES["wide_root_noise"][1]:
-        raise GtpError("syntax error: analysisWideRootNoise lies between 0 and 10")
-    _set(session, analysis_width=width)
 
 
 def _set_level(session: Session, text: str) -> None:
@@ -128,14 +129,12 @@ LIMITS_AND_MANNERS = {
     "allowResignation": Parameter(
         lambda session: str(session.engine.settings.resign).lower(), _set_resigning
     ),
-    "resignThreshold": Parameter(
-        lambda session: f"{session.engine.settings.resign_threshold:g}", _set_threshold
-    ),
+    "resignThreshold": _number("resignThreshold", "resign_threshold", -1, 1),
     "ponderingEnabled": Parameter(
         lambda session: str(session.engine.settings.ponder).lower(), _set_pondering
     ),
-    "analysisWideRootNoise": Parameter(
-        lambda session: f"{session.engine.settings.analysis_width:g}", _set_width
+    "analysisWideRootNoise": _number(
+        "analysisWideRootNoise", "analysis_width", *RANGES["wide_root_noise"]
     ),
     "humanSLProfile": Parameter(_read_profile, _set_profile),
     "level": Parameter(lambda session: str(session.engine.settings.level or 0), _set_level),
