@@ -22,7 +22,13 @@ from gtp_engine.search.tree import (
 from gtp_engine.search.tree import children_of as child_records
 
 PLAIN = PuctNumbers(
-    cpuct=1.0, cpuct_growth=0.0, fpu_reduction=0.2, root_fpu_reduction=0.1, virtual_loss=1.0
+    cpuct=1.0,
+    cpuct_growth=0.0,
+    fpu_reduction=0.2,
+    root_fpu_reduction=0.1,
+    virtual_loss=1.0,
+    wide_root_noise=0.0,
+    pierre=0.0,
 )
 """Constants that are easy to reckon with."""
 

@@ -120,15 +120,7 @@ class SearchParams:
     @property
     def numbers(self) -> "PuctNumbers":
         """What the selection kernel needs."""
-        return PuctNumbers(
-            float(self.cpuct),
-            float(self.cpuct_growth),
-            float(self.fpu_reduction),
-            float(self.root_fpu_reduction),
-            float(self.virtual_loss),
-            float(self.wide_root_noise),
-            float(self.pierre),
-        )
+        return PuctNumbers(*(float(getattr(self, name)) for name in PuctNumbers._fields))
 
 
 class PuctNumbers(NamedTuple):
@@ -139,8 +131,8 @@ class PuctNumbers(NamedTuple):
     fpu_reduction: float
     root_fpu_reduction: float
     virtual_loss: float
-    wide_root_noise: float = 0.0
-    pierre: float = 0.0
+    wide_root_noise: float
+    pierre: float
 
 
 class ScoreUtility(NamedTuple):
