@@ -20,7 +20,7 @@ from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.evaluators.nets.self_check import differences_of, verdict
 from gtp_export.convert.conversion import convert_file
-from gtp_export.convert.onnx_file import load_model, read_info, remove_smaller
+from gtp_export.convert.onnx_file import info_of, remove_smaller
 from gtp_export.download import Progress, download, file_hash, is_url
 from gtp_export.plans import AddPlan
 from gtp_export.quantise.quantisation import quantise_file
@@ -130,7 +130,7 @@ def _prepare(plan: AddPlan, source: Path, folder: Path) -> Path:
     """Return a file in the folder that describes itself, converted and quantised as needed."""
     converted, ready = folder / "converted.onnx", folder / "net.onnx"
     if is_onnx(source):
-        info = read_info(source, load_model(source))
+        info = info_of(source)
         shutil.copyfile(source, converted)
     else:
         conversion = convert_file(source, converted)

@@ -18,7 +18,7 @@ def run(plan: ReinforceRun) -> int:
         raise NetFileError("--games must be 2 or more")
     from gtp_export.learning.reinforcement import Reinforcement, begun_net
 
-    begun_net(plan)  # what is refused here leaves no folder
+    begun = begun_net(plan)  # what is refused here leaves no folder
     with alone_in(plan.out):
-        Reinforcement(plan).learn()
+        Reinforcement(plan, *begun).learn()
     return 0

@@ -92,6 +92,15 @@ def read_info(source: Path, model: onnx.ModelProto) -> NetInfo:
         raise NetFileError(f"{source}: {error}") from None
 
 
+def info_of(source: Path) -> NetInfo:
+    """Return how the net of an ONNX file describes itself.
+
+    Raises:
+        NetFileError: The file cannot be read, or does not.
+    """
+    return read_info(source, load_model(source))
+
+
 def replace_info(model: onnx.ModelProto, info: NetInfo) -> None:
     """Write another description into a model and drop its golden data."""
     kept = [item for item in model.metadata_props if item.key not in (NET_KEY, GOLDEN_KEY)]

@@ -25,9 +25,8 @@ from gtp_export.architectures.presets import PRESETS, preset_of
 from gtp_export.cards import FIGURES
 from gtp_export.convert.onnx_file import (
     files_of,
+    info_of,
     keep_source,
-    load_model,
-    read_info,
     remove_smaller,
 )
 from gtp_export.evaluation import Figure, compare_on_games
@@ -121,13 +120,15 @@ def learn_from_games(run: OwnGamesRun) -> None:
     target, out = run.target, run.target.with_suffix("")
     if out.exists() and any(path.samefile(out) for path in (*run.games, *run.valid, *run.others)):
         raise NetFileError(f"{out}: would be the run's folder, but has games; choose another --out")
-    named = find_net(run.net)  # other weights for small boards see the same game
-    kind = position_type(game_shown(read_info(named, load_model(named)).encoder))
+    named = find_net(run.net)
+    before = info_of(named)
+    kind = position_type(game_shown(before.encoder))
     players = Players(run.player, kind)
     read = players.read(run.games)
     start = find_net(run.net, read.longest_side)
     keep_source(start, target)
-    before = read_info(start, load_model(start))
+    if start != named:  # other weights for small boards, which see the same game
+        before = info_of(start)
     run = replace(
         run,
         start=start,

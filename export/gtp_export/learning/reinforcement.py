@@ -39,7 +39,7 @@ from gtp_export.architectures.shape import Shape
 from gtp_export.cards import format_reinforced_card
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import write_model
-from gtp_export.convert.onnx_file import load_model, read_info, replace_info
+from gtp_export.convert.onnx_file import info_of, load_model, read_info, replace_info
 from gtp_export.learning.batch import NetOutputs
 from gtp_export.learning.losses import MASKED_LOGIT
 from gtp_export.learning.net_export import NetExport
@@ -133,7 +133,7 @@ def begun_net(run: ReinforceRun) -> tuple[Path, NetInfo, str]:
         NetFileError: The net has no policy, is not of ours, or does not take the board.
     """
     start = find_net(run.net, run.size)
-    info = read_info(start, load_model(start))
+    info = info_of(start)
     name = preset_of(start, info)
     if game_shown(info.encoder) != GO:
         raise NetFileError(f"{start.name}: the net {info.name} does not play {GO}")
@@ -148,15 +148,17 @@ def begun_net(run: ReinforceRun) -> tuple[Path, NetInfo, str]:
 class Reinforcement:
     """A run: rounds of games and steps, and a ladder of nets."""
 
-    def __init__(self, run: ReinforceRun) -> None:
+    def __init__(self, run: ReinforceRun, start: Path, info: NetInfo, name: str) -> None:
         """Go on with the run of a folder, or begin one; nobody else may be at work there.
 
+        Args:
+            start: What it begins with, as `begun_net` returns it with its description and preset.
+
         Raises:
-            NetFileError: See `begun_net`; or the run was begun otherwise.
+            NetFileError: The run was begun otherwise.
             OSError: A file cannot be written.
         """
         self._run = run
-        start, info, name = begun_net(run)
         self._preset = PRESETS[name].for_size(info.board_max)
         self._komi = default_komi(run.size, run.size) if run.komi is None else run.komi
         self._nets = run.out / "nets"

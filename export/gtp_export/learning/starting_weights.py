@@ -276,12 +276,12 @@ def licence_of(run: NetRun, start: Path | None) -> str:
     Raises:
         NetFileError: The file cannot be read.
     """
-    from gtp_export.convert.onnx_file import load_model, read_info
+    from gtp_export.convert.onnx_file import info_of
 
     if run.licence != NetRun.licence or start is None or start.suffix != ".onnx":
         return run.licence
     # A run that goes on no longer needs the file.
-    return read_info(start, load_model(start)).licence if start.exists() else run.licence
+    return info_of(start).licence if start.exists() else run.licence
 
 
 def freeze(net: Net, prefixes: tuple[str, ...]) -> list[RunningNorm]:
