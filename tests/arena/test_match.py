@@ -21,7 +21,7 @@ from gtp_engine.arena.gtp_client import (
     GtpClient,
     split_command,
 )
-from gtp_engine.arena.match import Table, play_match
+from gtp_engine.arena.match import Pairing, play_match
 from gtp_engine.arena.match_report import Report
 from gtp_engine.arena.referee import MatchGame, MatchTerms
 from gtp_engine.arena.statistics import Sprt
@@ -288,7 +288,7 @@ def test_sprt_ends_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_games_after_the_verdict_do_not_reopen_it() -> None:
-    # Games at other tables go on while the test is decided at one.
+    # Games of other pairings go on while the test is decided in one.
     report = Report(["A", "B"], ["a", "b"], MatchTerms(5, 5, Rules(), None, 75), Sprt(0.0, 400.0))
     for number, winner in enumerate([0] * 5 + [1, 1], 1):
         report.add(MatchGame(number, black=0, result="B+R", winner=winner, reason="resign"))
@@ -305,8 +305,8 @@ def test_games_that_a_signal_breaks_off_do_not_count(monkeypatch: pytest.MonkeyP
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with Engines() as engines:
-            table = Table(engines, [[*SCRIPT, "hang"]] * 2, 600.0)
-            players = table.players()
+            pairing = Pairing(engines, [[*SCRIPT, "hang"]] * 2, 600.0)
+            players = pairing.players()
 
             def ask(client: GtpClient, command: str, timeout: float | None = None) -> str:
                 if command == "genmove B":
@@ -315,7 +315,7 @@ def test_games_that_a_signal_breaks_off_do_not_count(monkeypatch: pytest.MonkeyP
 
             asked = GtpClient.ask
             monkeypatch.setattr(GtpClient, "ask", ask)
-            failure = play_match(engines, [table], ["A", "B"], terms, 5, 0, heard.append)
+            failure = play_match(engines, [pairing], ["A", "B"], terms, 5, 0, heard.append)
             assert engines.signal == signal.SIGINT and all(player.is_closed for player in players)
             with pytest.raises(EngineDied):
                 engines.start(SCRIPT, 600.0)
@@ -330,7 +330,7 @@ def test_a_table_that_fails_takes_no_games_from_the_others(
 ) -> None:
     has_begun, has_failed = threading.Event(), threading.Event()
 
-    def play_game(table: Table, number: int, *agreed: object) -> MatchGame:
+    def play_game(pairing: Pairing, number: int, *agreed: object) -> MatchGame:
         if number == 1:
             assert has_begun.wait(60)
             raise EngineDied("it cannot be started again")
@@ -338,16 +338,16 @@ def test_a_table_that_fails_takes_no_games_from_the_others(
         assert has_failed.wait(60)
         return MatchGame(number, black=0, result="W+R", winner=1, reason="resign")
 
-    class FailingTable(Table):
+    class FailingPairing(Pairing):
         def clear(self) -> None:
             has_failed.set()
 
-    monkeypatch.setattr(Table, "play_game", play_game)
+    monkeypatch.setattr(Pairing, "play_game", play_game)
     terms = MatchTerms(5, 5, Rules(), None, 75)
     engines = Engines()
-    tables: list[Table] = [FailingTable(engines, [], 1.0), Table(engines, [], 1.0)]
+    pairings: list[Pairing] = [FailingPairing(engines, [], 1.0), Pairing(engines, [], 1.0)]
     heard: list[MatchGame] = []
-    failure = play_match(engines, tables, ["A", "B"], terms, 2, 0, heard.append)
+    failure = play_match(engines, pairings, ["A", "B"], terms, 2, 0, heard.append)
     assert failure == "it cannot be started again" and engines.signal is None
     assert [game.number for game in heard] == [2]
 

@@ -38,7 +38,7 @@ from gtp_export.convert.conversion import convert_file
 from gtp_export.convert.golden import add_golden, golden_inputs
 from gtp_export.convert.graph import Graph
 from gtp_export.convert.onnx_file import load_model, read_info
-from gtp_export.labelling.selfplay import Game
+from gtp_export.labelling.selfplay import QuickGame
 from gtp_export.plans import FP16, MIN_MAX, Bounds, QuantisePlan
 from gtp_export.quantise import laboratory, sensitivity
 from gtp_export.quantise.folding import fold_norms
@@ -550,11 +550,11 @@ def test_positions_of_several_sizes_the_same_each_time() -> None:
 
 def test_short_games_are_followed_by_more(monkeypatch: pytest.MonkeyPatch) -> None:
     net = NetEvaluator(OnnxNet(TINY, "cpu"), streams=1, max_batch=16, cache_mb=0)
-    monkeypatch.setattr("gtp_export.quantise.positions.Game.advance", pass_on)
+    monkeypatch.setattr("gtp_export.quantise.positions.QuickGame.advance", pass_on)
     assert sum(len(batch.features) for batch in play_positions(net, 40, seed=3)) == 40
 
 
-def pass_on(game: Game, policy: object, lead: float) -> None:
+def pass_on(game: QuickGame, policy: object, lead: float) -> None:
     game.position.play(game.position.to_play, PASS)
 
 

@@ -1,4 +1,4 @@
-"""A match between two GTP engines: games at one or several tables, colors alternating."""
+"""A match between two GTP engines: one game or several at once, colors alternating."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -17,8 +17,8 @@ LONGEST_NAME = 100
 """Characters of what an engine calls itself that are kept."""
 
 
-class Table:
-    """A place where games are played: both engines, started anew if one of them failed."""
+class Pairing:
+    """Two engines that play one game after the other, started anew if one of them failed."""
 
     def __init__(self, engines: Engines, commands: Sequence[list[str]], timeout: float) -> None:
         self._started = engines
@@ -93,17 +93,17 @@ class Table:
 
 def play_match(
     engines: Engines,
-    tables: Sequence[Table],
+    pairings: Sequence[Pairing],
     names: Sequence[str],
     terms: MatchTerms,
     n_games: int,
     seed: int,
     on_game: Callable[[MatchGame], object],
 ) -> str | None:
-    """Play games at tables, and return why the match broke off if it did by itself.
+    """Play games in all pairings, and return why the match broke off if it did by itself.
 
     Args:
-        engines: Those at the tables; a signal ends them, and the match with the finished games.
+        engines: Those of the pairings; a signal ends them, and the match with the finished games.
         names: What records call the engines.
         seed: Of the openings.
         on_game: Called with each finished game, one at a time. Where it returns False, no game is
@@ -120,10 +120,10 @@ def play_match(
                 return None
             return next(numbers, None)
 
-    def serve(table: Table) -> None:
+    def serve(pairing: Pairing) -> None:
         try:
             while (number := next_number()) is not None:
-                game = table.play_game(number, names, terms, seed)
+                game = pairing.play_game(number, names, terms, seed)
                 with lock:
                     # A player who was sent away in the middle has not lost.
                     if engines.signal is None and on_game(game) is False:
@@ -132,9 +132,9 @@ def play_match(
             with lock:
                 failures.append(str(error) or type(error).__name__)
         finally:
-            table.clear()
+            pairing.clear()
 
-    threads = [threading.Thread(target=serve, args=(table,), daemon=True) for table in tables]
+    threads = [threading.Thread(target=serve, args=(pairing,), daemon=True) for pairing in pairings]
     for thread in threads:
         thread.start()
     for thread in threads:

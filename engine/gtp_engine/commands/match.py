@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from gtp_engine.arena.gomocup_client import GomocupClient
     from gtp_engine.arena.gtp_client import EngineFailure, Engines, GtpClient, split_command
-    from gtp_engine.arena.match import Table, play_match
+    from gtp_engine.arena.match import Pairing, play_match
     from gtp_engine.arena.match_report import Records, Report
 
     sprt = read_sprt(args.sprt)
@@ -110,10 +110,10 @@ def run(args: argparse.Namespace) -> int:
     records = Records(args.sgf, args.json)
     report = failure = None
     with Engines(GomocupClient if args.game == FIVE else GtpClient) as engines:
-        n_tables = min(args.at_once, args.games)
-        tables = [Table(engines, commands, args.timeout) for _ in range(n_tables)]
+        n_pairings = min(args.at_once, args.games)
+        pairings = [Pairing(engines, commands, args.timeout) for _ in range(n_pairings)]
         try:
-            names = tables[0].names()
+            names = pairings[0].names()
         except EngineFailure as error:
             failure = str(error)
         else:
@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
                     advance(text=report.game_line(game))
                     return report.verdict is None
 
-                failure = play_match(engines, tables, names, terms, args.games, args.seed, note)
+                failure = play_match(engines, pairings, names, terms, args.games, args.seed, note)
     if report is not None and report.n_games:
         records.write_report(report)  # before anything is printed: nobody may be reading any more
         print(report.text())

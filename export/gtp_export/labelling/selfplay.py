@@ -101,7 +101,7 @@ def _half_points(points: float) -> float:
     return float(np.round(2.0 * points) / 2.0)
 
 
-class Game:
+class QuickGame:
     """A game under way."""
 
     def __init__(self, plan: GamePlan, width: int, height: int, seed: int) -> None:
@@ -177,7 +177,7 @@ def play_games(
             If it searches, positions of its searches are labelled too.
     """
     generator = np.random.Generator(np.random.PCG64(seed))
-    games = [Game(plan, width, height, seed + i) for i, plan in enumerate(plans)]
+    games = [QuickGame(plan, width, height, seed + i) for i, plan in enumerate(plans)]
     parts: list[Samples] = []
     while True:
         running = [game for game in games if not game.is_over]

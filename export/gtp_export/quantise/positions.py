@@ -21,7 +21,7 @@ from gtp_engine.games import FIVE, game_shown
 from gtp_engine.go.position import Position
 from gtp_engine.go.rules import FIVE_RULES, Rules, Scoring
 from gtp_engine.go.symmetry import point_table
-from gtp_export.labelling.selfplay import Game, GamePlan, draw_plan
+from gtp_export.labelling.selfplay import GamePlan, QuickGame, draw_plan
 
 SIZE_SHARES = ((9, 0.4), (13, 0.25), (19, 0.35))
 """Board sizes and their shares of the positions, where the net takes them."""
@@ -108,7 +108,7 @@ def _play_games(
     n_games = -(-wanted // per_game)
     plans = [_plan(generator, evaluator.net.info, size) for _ in range(n_games)]
     seeds = generator.integers(2**31, size=n_games)
-    games = [Game(plan, size, size, int(one)) for plan, one in zip(plans, seeds, strict=True)]
+    games = [QuickGame(plan, size, size, int(one)) for plan, one in zip(plans, seeds, strict=True)]
     due = generator.integers(MOVES_BETWEEN, size=n_games)
     while running := [i for i, game in enumerate(games) if not game.is_over]:
         positions = [games[i].position for i in running]

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 
 from gtp_engine.arena.gtp_client import Engines
 from gtp_engine.arena.many_games import Contestant, PlayedGame, Terms, play_games, points
-from gtp_engine.arena.match import Table, play_match
+from gtp_engine.arena.match import Pairing, play_match
 from gtp_engine.arena.referee import MatchGame, MatchTerms
 from gtp_engine.arena.statistics import Sprt
 from gtp_engine.children import own_command
@@ -183,9 +183,11 @@ class Judge:
             self._wait()
 
         with Engines() as engines:
-            table = Table(engines, [mine, theirs], ANSWER_SECONDS)
+            pairing = Pairing(engines, [mine, theirs], ANSWER_SECONDS)
             names, games_wanted = (net, GNU_GO), settings.anchor_games
-            failure = play_match(engines, [table], names, terms, games_wanted, settings.seed, note)
+            failure = play_match(
+                engines, [pairing], names, terms, games_wanted, settings.seed, note
+            )
         if engines.signal is not None:
             raise KeyboardInterrupt
         if failure is not None:
