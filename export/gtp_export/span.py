@@ -87,7 +87,7 @@ class Meter:
         self._seconds = time.monotonic()
 
     def is_halted(self) -> bool:
-        return self.pause.exists()
+        return is_there(self.pause)
 
     def wait_while_halted(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
         """Return when the file is not there, or all ends; the time until then does not count."""
@@ -95,6 +95,11 @@ class Meter:
         while self.is_halted() and not is_stopped():
             time.sleep(LOOK_SECONDS)
         self._seconds += time.monotonic() - began
+
+
+def is_there(file: Path) -> bool:
+    """Whether there is a file; False too while a network drive does not answer."""
+    return os.path.exists(file)  # where `Path.exists` raises the drive's error
 
 
 def end_with_parent() -> None:

@@ -21,6 +21,7 @@ from typing import Any
 
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.version import __version__
+from gtp_export.span import is_there
 from gtp_export.zero.part import Part
 from gtp_export.zero.settings import MOST_NET_BYTES, RunError, RunFolder, Settings, content_name
 from gtp_export.zero.shards import SUFFIX, store_shard
@@ -254,7 +255,7 @@ def ray_run(run: RunFolder, address: str) -> int:
     part.end_with_parent(ending, grace=2.0 * END_SECONDS)
     workers = RayWorkers(run, address)
     try:
-        while not (ending.is_set() or part.is_over or (run.path / STOP).exists()):
+        while not (ending.is_set() or part.is_over or is_there(run.path / STOP)):
             workers.step(0.5, 0 if part.is_halted() else CALLS)
             part.note()
     finally:

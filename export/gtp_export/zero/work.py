@@ -21,6 +21,7 @@ from gtp_engine.evaluators.runtimes.sessions import AUTO, ONNX_RUNTIME
 from gtp_engine.evaluators.uniform import UniformEvaluator
 from gtp_engine.games import new_game
 from gtp_export.architectures.presets import find_preset
+from gtp_export.span import is_there
 from gtp_export.zero.part import Part
 from gtp_export.zero.play import SelfPlay
 from gtp_export.zero.settings import RunFolder, Settings
@@ -117,7 +118,7 @@ class Worker:
         part.note(0.0)
 
     def _is_stopped(self) -> bool:
-        return self.ending.is_set() or (self._run.path / STOP).exists()
+        return self.ending.is_set() or is_there(self._run.path / STOP)
 
     def step(self) -> None:
         """Make a step on boards of each size; where the net fails, the one before it plays on."""

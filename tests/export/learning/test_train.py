@@ -1,5 +1,6 @@
 """Training: losses, batches, resuming, and the command from teacher to net."""
 
+import errno
 import json
 import os
 import threading
@@ -475,6 +476,14 @@ def test_what_a_halt_takes_is_not_counted(tmp_path: Path, monkeypatch: pytest.Mo
     meter.wait_while_halted()
     now += 1.0
     assert meter.lap().seconds == 2.0 and meter.lap().seconds == 0.0
+
+
+def test_a_drive_that_does_not_answer_halts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: object, **options: object) -> None:
+        raise OSError(errno.ESTALE, "stale file handle")
+
+    monkeypatch.setattr(os, "stat", fail)
+    assert not Meter(Path("run")).is_halted()
 
 
 @pytest.mark.parametrize(
