@@ -193,8 +193,11 @@ def test_who_moves_first(changes: dict[str, Any], first: int) -> None:
 
 
 def test_what_is_not_known_is_said_but_does_no_harm() -> None:
-    found = parse(typo=1, overrideSettings={"antiMirror": True})
-    assert [field for field, _ in found.warnings] == ["overrideSettings", "typo"]
+    found = parse(typo=1, overrideSettings={"antiMirror": True, "playoutDoublingAdvantage": 1.5})
+    assert found.warnings == (
+        ("overrideSettings", "not known here: antiMirror, playoutDoublingAdvantage"),
+        ("typo", "unknown field"),
+    )
 
 
 def test_roots_are_wide_unless_somebody_says_otherwise() -> None:

@@ -77,8 +77,6 @@ class AnalysisSettings:
                 changed = replace(changed, perspective=_perspective(name, value))
             elif name == "analysisPVLen":
                 changed = replace(changed, pv_length=int(_number(name, value, 1, LONGEST_PV)))
-            elif name == "playoutDoublingAdvantage":
-                _number(name, value, 0, 0)  # both players search alike
             elif param in RANGES:
                 changed = replace(changed, params=_with_param(changed.params, name, param, value))
             else:
@@ -101,8 +99,7 @@ _LIMITS: dict[str, tuple[str, float, float, type]] = {
 def _number(name: str, value: Any, low: float, high: float) -> float:
     number = parse_number(str(value))
     if not low <= number <= high:
-        allowed = f"a number from {low:g} to {high:g}" if low < high else f"{low:g}"
-        raise OverrideError(f"{name} must be {allowed}")
+        raise OverrideError(f"{name} must be a number from {low:g} to {high:g}")
     return number
 
 
