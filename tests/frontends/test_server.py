@@ -264,6 +264,13 @@ def test_without_a_net_the_game_goes_on() -> None:
         ]
 
 
+@pytest.mark.parametrize("dialect", ["kata", "cgos", "lz"])
+def test_a_net_that_fails_on_the_clock_is_an_error(dialect: str) -> None:
+    with Conversation(FakeEngine(net_error="there is no net")) as client:
+        client.ask("time_settings 600 0 0")
+        assert client.ask(f"1 {dialect}-genmove_analyze b 50") == "?1 there is no net"
+
+
 COMMAND_WORDS = st.sampled_from(
     [name for name in COMMANDS.listed if name not in ("quit", "printsgf")]
     + ["b", "w", "D4", "pass", "9", "-1", "true"]

@@ -134,6 +134,7 @@ class Reporter:
         self._is_finished = analysis.is_final
         line = self._form(analysis, self.request)
         if line:
+            self._reply.begin()
             self._reply.line(line)
 
     def finish(self, analysis: "Analysis | None") -> None:
@@ -176,10 +177,10 @@ def run_genmove(
     engine = session.moving_engine()
     engine.check_goes_on()
     reporter = Reporter(session, _with_no_result(engine, request), form)
-    session.reply.begin()
     with session.searching(any_line_stops=is_cancellable) as stop:
         report = reporter.request
         decision = engine.genmove(request.color, report=report, commit=is_played, stop=stop)
+    session.reply.begin()  # only now, or with the first report: it may be an error
     analysis = decision.analysis
     if analysis is None and decision.point is not None:
         from gtp_engine.search.analysis import unsearched
