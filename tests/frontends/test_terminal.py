@@ -675,8 +675,9 @@ def test_what_is_off_the_board_gets_its_sentence(monkeypatch: pytest.MonkeyPatch
     assert f"Z9 {where}" in sitting.text and f"I5 {where}" in sitting.text
 
 
-def test_a_line_is_numbered_on_the_board(monkeypatch: pytest.MonkeyPatch) -> None:
-    sitting = Sitting(monkeypatch, "line", "hint", "line 9", "line 1", playouts=100)
+@pytest.mark.parametrize("ask", ["hint", "candidates"])
+def test_a_line_is_numbered_on_the_board(monkeypatch: pytest.MonkeyPatch, ask: str) -> None:
+    sitting = Sitting(monkeypatch, "line", ask, "line 9", "line 1", playouts=100)
     assert (
         "Ask for a hint first." in sitting.text and "'9' is none of the candidates." in sitting.text
     )
@@ -706,8 +707,9 @@ def test_territory_gives_no_move_away_where_a_hint_was_asked_for_elsewhere(
     assert "Black wins" in after and "'s moves" not in after
 
 
-def test_candidates_of_both_players(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = Sitting(monkeypatch, "c3", "both").text
+@pytest.mark.parametrize("before", ["?", "candidates", "territory"])
+def test_candidates_of_both_players(monkeypatch: pytest.MonkeyPatch, before: str) -> None:
+    text = Sitting(monkeypatch, before, "c3", "both").text
     assert "Black's moves" in text and "White's moves" in text
     assert re.search(r"^ a [A-E][1-5]|  a [A-E][1-5]", text, re.MULTILINE)
 

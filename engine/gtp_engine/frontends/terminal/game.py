@@ -321,8 +321,10 @@ class TerminalGame:
                 self._show()
             self._let_it_think(self._generate)
         wants_look = self._shows_candidates or self._shows_territory
-        is_over = self._position.is_over or bool(self._table.result)
-        if wants_look and not is_over and not self._is_waiting and self._view.status is None:
+        known, is_over = self._view.analysis, self._position.is_over or bool(self._table.result)
+        is_known = known is not None and known.to_play == self._position.to_play
+        is_counted = self._view.status is not None
+        if wants_look and not (is_over or is_known or is_counted or self._is_waiting):
             self._let_it_think(self._look)
         if self._position.is_over and not self._table.result:
             self._let_it_think(self._finish)
