@@ -1,10 +1,17 @@
 """Clocks as a client sets them: in mid-search, before the net is there, without a net."""
 
+import threading
+
+import pytest
 from tests.frontends.conversation import TIMEOUT, Conversation
 from tests.frontends.fake_engine import FakeEngine
 
 from gtp_engine.coords import BLACK
-from gtp_engine.play.clock.systems import Byoyomi, PlayerTime
+from gtp_engine.evaluators.fake import FakeEvaluator
+from gtp_engine.play.clock.systems import Absolute, Byoyomi, PlayerTime
+from gtp_engine.play.engine import Engine
+from gtp_engine.play.loading import Loader
+from gtp_engine.play.settings import Settings
 
 
 def test_clocks_that_arrive_in_mid_search_hold_afterwards() -> None:
@@ -36,3 +43,30 @@ def test_a_clock_is_set_once_the_net_is_there_or_is_known_to_be_missing() -> Non
             ]
             assert engine.is_ready and engine.clock.is_limited
             assert client.ask("genmove b").startswith("?" if net_error else "=")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kata-genmove_analyze b 100",
+        "lz-genmove_analyze b avoid w D4,Q16 1",
+        "cgos-genmove_analyze b",
+        "kata-search_analyze b noResultValue true",
+    ],
+)
+def test_a_move_that_is_due_waits_for_no_kernels(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on, load = threading.Event(), Loader._load_kernels
+
+    def wait(loader: Loader) -> None:
+        goes_on.wait(10)
+        load(loader)
+
+    monkeypatch.setattr(Loader, "_load_kernels", wait)
+    engine = Engine(Settings(playouts=1), evaluator=FakeEvaluator())
+    engine.clock.set_system(Absolute(0.01))
+    with Conversation(engine) as client:
+        assert "\nplay " in client.ask(command)
+        assert not engine.has_kernels
+        goes_on.set()

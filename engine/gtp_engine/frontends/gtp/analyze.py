@@ -47,10 +47,12 @@ Formatter = Callable[["Analysis", AnalyzeRequest], str]
 def parse_analyze(session: Session, arguments: Arguments) -> AnalyzeRequest:
     """Return what a client asks for."""
     words = list(arguments.words)
-    asked: dict[str, Any] = {"color": session.position.to_play}
+    asked: dict[str, Any] = {}
     avoid: list[AvoidRule] = []
     if words and words[0].lower() in COLOR_WORDS:
         asked["color"] = parse_color(words.pop(0))
+    else:  # only then: a board may have to be waited for
+        asked["color"] = session.position.to_play
     if words and not math.isnan(parse_number(words[0])):
         asked["interval"] = _interval(words.pop(0))
     while words:
@@ -101,12 +103,12 @@ def _rule(
 def _with_no_result(engine: "Engine", request: AnalyzeRequest) -> AnalyzeRequest:
     """Return the request with the probability of no result if the client asks for it.
 
-    Where superko forbids every cycle, or no net judges, it is 0; else the net's own for the
+    Where superko forbids every cycle, or no net judges yet, it is 0; else the net's own for the
     position, since the search keeps none for each move.
     """
     if not request.wants_no_result:
         return request
-    is_possible = engine.rules.ko is Ko.SIMPLE and engine.net() is not None
+    is_possible = engine.is_ready and engine.rules.ko is Ko.SIMPLE and engine.net() is not None
     value = engine.raw_evaluation(0, None, request.color).no_result if is_possible else 0.0
     return replace(request, no_result_value=value)
 

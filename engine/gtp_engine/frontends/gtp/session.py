@@ -165,9 +165,8 @@ class Session:
         Raises:
             GtpError: It names none: a syntax error if it never could, else an illegal move.
         """
-        position = self.position
         try:
-            return parse_vertex(word, position.width, position.height)
+            return parse_vertex(word, *self.engine.size)
         except ValueError as error:
             try:
                 parse_vertex(word, MAX_SIZE, MAX_SIZE)
