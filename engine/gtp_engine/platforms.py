@@ -192,6 +192,14 @@ def would_block(stream: TextIO) -> bool:
         return False
 
 
+def make_blocking(*descriptors: int) -> None:
+    """Let reads and writes wait, as those of Windows do; some programs leave pipes that do not."""
+    if sys.platform != "win32":
+        for descriptor in descriptors:
+            with contextlib.suppress(OSError):  # it is closed
+                os.set_blocking(descriptor, True)
+
+
 def who_else_can_write(status: os.stat_result) -> str:
     """Return in a phrase who can write a file or folder beside the user and the administrator.
 

@@ -74,6 +74,18 @@ def test_stdout_is_for_the_conversation_alone() -> None:
     assert [word in done.stderr for word in ("python", "library", "child")] == [True] * 3
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of Windows wait")
+def test_a_silent_client_behind_pipes_that_do_not_wait_is_waited_for() -> None:
+    code = (
+        "import os, sys\n"
+        "from gtp_engine.frontends.pipes import claim_stdout\n"
+        "os.set_blocking(0, False); os.set_blocking(1, False)\n"
+        "sys.exit(not (os.get_blocking(claim_stdout()) and os.get_blocking(0)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=b"", capture_output=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_quit(process: subprocess.Popen[bytes]) -> None:
     assert ask(process, "1 name") == "=1 gtp-engine"
     assert ask(process, "2 quit") == "=2 "

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from gtp_engine.platforms import make_blocking
+
 PATIENCE = 0.25
 """Seconds of silence after which `quit` or the end of input means: stop what you are doing.
 
@@ -38,12 +40,14 @@ def clean_line(line: bytes) -> str:
 def claim_stdout() -> int:
     """Return a file descriptor for the client, and point stdout at stderr from now on.
 
-    Libraries that print, in Python or in C, can then not disturb the conversation.
+    Libraries that print, in Python or in C, can then not disturb the conversation. A stdin or
+    stdout that does not wait is made to: it would be taken for one that is closed.
 
     Raises:
         OSError: Stdout is closed.
     """
     conversation = os.dup(1)
+    make_blocking(0, conversation)
     try:
         os.fstat(2)
     except OSError:  # nobody listens on stderr: what goes there must not end up in another file
