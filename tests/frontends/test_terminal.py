@@ -624,11 +624,25 @@ def test_a_record_that_is_loaded_keeps_who_played_it_and_when(
     said = "PB[Ada]PW[Bob]BR[3d]DT[2016-03-09]"
     (tmp_path / "old.sgf").write_text(f"(;SZ[5]{said}RE[W+R];B[cc];W[bb])")
     both = (BLACK, WHITE)
-    Sitting(monkeypatch, "load old.sgf", "c2", "save a.sgf", "new", "c3", "save b.sgf", colors=both)
+    lines = ("load old.sgf", "undo", "c2", "save a.sgf", "new", "c3", "save b.sgf")
+    Sitting(monkeypatch, *lines, colors=both)
     kept, other = load_sgf(tmp_path / "a.sgf"), load_sgf(tmp_path / "b.sgf")
     assert (kept.black_name, kept.white_name, kept.black_rank) == ("Ada", "Bob", "3d")
     assert (kept.date, len(kept.moves)) == ("2016-03-09", 3)
     assert (other.black_name, other.black_rank) == ("you", "") and other.date > "2026"
+
+
+def test_a_game_that_is_over_is_so_when_it_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "old.sgf").write_text("(;SZ[5]RE[W+Resign];B[cc])")
+    sitting = Sitting(monkeypatch, "load old.sgf", "d4", "save a.sgf")
+    assert sitting.position.ply == 1 and "The game is over: W+R." in sitting.text
+    assert load_sgf(tmp_path / "a.sgf").result == "W+R"
+    Sitting(monkeypatch, "quit", resume=tmp_path / "a.sgf")
+    assert len(list(tmp_path.glob("*.sgf"))) == 2, "it is on file as it stands"
+    sitting = Sitting(monkeypatch, "undo", resume=tmp_path / "a.sgf")
+    assert sitting.position.ply == 2, "the engine moves instead"
 
 
 @pytest.mark.parametrize("ending", ["quit", "new", "load none.sgf", "save", "f 2"])

@@ -418,6 +418,18 @@ def test_a_record_without_a_winner_goes_on(result: str, client: ClientConnection
     state_when(client, lambda state: len(state["moves"]) == 3)
 
 
+@pytest.mark.parametrize("result", ["B+R", "B+Resign"])
+def test_a_resignation_in_a_record_is_taken_back_like_any(
+    result: str, client: ClientConnection
+) -> None:
+    new_game(client, you="both")
+    client.send(f"(;SZ[5]RE[{result}];B[cc];W[bb])".encode())
+    state_when(client, lambda state: state.get("result") == "B+R")
+    wish(client, "undo")
+    state = state_when(client, lambda state: state["result"] == "")
+    assert len(state["moves"]) == 2
+
+
 def test_wishes_that_are_refused_change_nothing(client: ClientConnection) -> None:
     before = new_game(client, you="black", net="small")["seat"]
     assert (before["you"], before["net"]) == ("black", "small")

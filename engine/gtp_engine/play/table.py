@@ -62,9 +62,13 @@ class Table:
         game.play_all(self._ahead[game.ply - n_moves :][::-1], strict=False)
         return game, result
 
-    def begin(self) -> None:
-        """Take note of another game on the board."""
-        self.result = ""
+    def begin(self, result: str = "") -> None:
+        """Take note of another game on the board.
+
+        Args:
+            result: How it ended, as a record says it.
+        """
+        self.result = "" if result in ("?", "Void") else result.replace("+Resign", "+R")
         self._ahead, self._end = [], None
 
     def play(self, point: int) -> None:

@@ -568,9 +568,9 @@ class TerminalGame:
         self._begin()
 
     def _begin(self, record: GameRecord | None = None) -> None:
-        self._table.begin()
+        self._table.begin(record.result if record else "")
         self._view, self._was_asked, self._cursor = View(), False, None
-        self._file.begin(self._position, record)
+        self._file.begin(self._position, self._table.result, record)
 
     def _quit(self, rest: str) -> None:
         raise Leaving

@@ -33,11 +33,11 @@ class GameFile:
         self._given_up: _State | None = None
         """A game that may be lost, because it cannot be saved and the person knows."""
 
-    def begin(self, position: Position, record: GameRecord | None = None) -> None:
+    def begin(self, position: Position, result: str, record: GameRecord | None) -> None:
         """Turn to a game that has not changed since it was begun, or loaded from a record."""
         self._path = None
         self._record = record
-        self._on_file = _state(position, "")
+        self._on_file = _state(position, result)
 
     def save(self, position: Position, result: str, name: str) -> str:
         """Write the game and return what to say about it.

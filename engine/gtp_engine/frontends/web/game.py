@@ -35,7 +35,6 @@ from gtp_engine.search.stopping import Limits
 
 if TYPE_CHECKING:
     from gtp_engine.go.game_record import GameRecord
-    from gtp_engine.go.position import Position
     from gtp_engine.play.adjudication.status import FinalStatus
 
 MOST_WISHES = 64  # that wait; more are dropped, and it is said
@@ -362,7 +361,8 @@ class WebGame:
         if stones:
             game.set_up(stones, (), WHITE)
         self._do_seat(wish)
-        self._adopt(game, is_record=False)
+        self._engine.adopt(game, is_record=False)
+        self._take_up()
 
     def _load(self, data: bytes) -> None:
         """Take over a game, which people go through and go on with."""
@@ -371,8 +371,8 @@ class WebGame:
         record = parse_sgf(data)
         if len(record.moves) > MOST_MOVES:
             raise ValueError(f"the game has more than {MOST_MOVES} moves")
-        result = "" if record.result in ("?", "Void") else record.result
-        self._adopt(self._engine.position_of(record), result, SEATS["both"])
+        self._engine.adopt(self._engine.position_of(record))
+        self._take_up(SEATS["both"], record.result)
         self._names = {BLACK: record.black_name, WHITE: record.white_name}
         kept = ("date", "black_rank", "white_rank")
         self._told = {name: getattr(record, name) for name in kept}
@@ -393,26 +393,14 @@ class WebGame:
             mine = {color for color, name in names.items() if name.startswith(OWN_NAME)}
             seats = SEATS["both"] - mine or SEATS["both"]  # it may have lent a hand
             self._engine.go_on(path, record)
-            self._take_up("", seats)
+            self._take_up(seats)
             self._say(f"the game of {path.name} goes on")
 
-    def _adopt(
-        self,
-        game: "Position",
-        result: str = "",
-        seats: frozenset[int] | None = None,
-        *,
-        is_record: bool = True,
-    ) -> None:
-        self._engine.adopt(game, is_record=is_record)
-        self._take_up(result, seats)
-
-    def _take_up(self, result: str, seats: frozenset[int] | None) -> None:
+    def _take_up(self, seats: frozenset[int] | None = None, result: str = "") -> None:
         """Show the engine's game, which is another one than before."""
         if seats is not None:
             self._table.colors = seats
-        self._table.begin()
-        self._table.result = result
+        self._table.begin(result)
         self._names, self._comments, self._told = {}, {}, {}
         self._looks_at = None
         self._is_other = True
