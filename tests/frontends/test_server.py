@@ -321,6 +321,17 @@ def test_parameters_are_set_all_or_none() -> None:
         assert client.everything() == b"= \n\n"
 
 
+@pytest.mark.parametrize(
+    "parameter", ["threat_nodes 1234567", "maxTime 1234567.5", "resignThreshold -0.98765432"]
+)
+def test_a_parameter_is_told_with_all_of_its_digits(parameter: str) -> None:
+    name, number = parameter.split()
+    with Conversation(FakeEngine()) as client:
+        assert client.ask(f"kata-set-param {parameter}") == "= "
+        assert client.ask(f"kata-get-param {name}") == f"= {number}"
+        assert f'"{name}": {number}' in client.ask("kata-get-params")
+
+
 def test_a_level_is_taken_back_with_the_other_parameters() -> None:
     engine = FakeEngine()
     with Conversation(engine) as client:

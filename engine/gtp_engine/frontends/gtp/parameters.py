@@ -32,6 +32,11 @@ def _set(session: Session, **changes: Any) -> None:
     session.engine.settings = replace(session.engine.settings, **changes)
 
 
+def _plain(number: float) -> str:
+    """Return a number as somebody would write it, with all of its digits that count."""
+    return f"{number:.15g}"
+
+
 def _most(name: str, field: str) -> Parameter:
     """Return the limit that a field of the settings holds, 0 for none."""
 
@@ -51,7 +56,7 @@ def _number(name: str, field: str, low: float, high: float) -> Parameter:
     """Return the number between two bounds that a field of the settings holds."""
 
     def read(session: Session) -> str:
-        return f"{getattr(session.engine.settings, field):g}"
+        return _plain(getattr(session.engine.settings, field))
 
     def change(session: Session, text: str) -> None:
         number = Arguments(text).number(0, name, minimum=low)
@@ -106,7 +111,7 @@ def _search_parameter(name: str) -> Parameter:
 
     def read(session: Session) -> str:
         value = getattr(session.engine.search_params, name)
-        return str(value).lower() if is_switch else f"{value:g}"
+        return str(value).lower() if is_switch else _plain(value)
 
     def change(session: Session, text: str) -> None:
         try:
@@ -125,7 +130,7 @@ def _keep_even(session: Session, text: str) -> None:
 LIMITS_AND_MANNERS = {
     "maxPlayouts": _most("maxPlayouts", "playouts"),
     "maxVisits": _most("maxVisits", "visits"),
-    "maxTime": Parameter(lambda session: f"{session.engine.settings.time or 0:g}", _set_time),
+    "maxTime": Parameter(lambda session: _plain(session.engine.settings.time or 0), _set_time),
     "allowResignation": Parameter(
         lambda session: str(session.engine.settings.resign).lower(), _set_resigning
     ),
