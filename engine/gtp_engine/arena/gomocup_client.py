@@ -10,16 +10,13 @@ from collections.abc import Sequence
 
 from gtp_engine.arena.gtp_client import EngineBabbles, EngineRefusal, GtpClient
 from gtp_engine.coords import format_vertex, parse_vertex, point_at, row_col
-from gtp_engine.five.rules import find_rules
+from gtp_engine.five.rules import NO_LIMIT, find_rules
 from gtp_engine.play.clock.systems import Absolute, Fischer, Simple, TimeSystem
 
 _MOVE = re.compile(r"\s*(-?[0-9]{1,4})\s*,\s*(-?[0-9]{1,4})\s*")
 _OK = re.compile(r"OK.*", re.IGNORECASE)
 _ABOUT = re.compile(r".*=.*")
 _PAIR = re.compile(r'(\w+)\s*=\s*"([^"]*)"')
-
-_NO_LIMIT = 2147483647
-"""Milliseconds that are left for the match where none are counted."""
 
 _KNOWN = ("kata-set-rules", "rectangular_boardsize", "kata-time_settings", "time_left")
 """Commands beyond the plain ones that can be put into the protocol's words."""
@@ -92,7 +89,7 @@ class GomocupClient(GtpClient):
                     raise EngineRefusal("this clock is not Gomocup's")
                 self._set_times(round(1000 * float(rest[1])), round(1000 * float(rest[4])))
             case "time_left":
-                left = int(1000 * float(rest[1])) if self._has_match_time else _NO_LIMIT
+                left = int(1000 * float(rest[1])) if self._has_match_time else NO_LIMIT
                 self._infos.append(f"time_left {left}")
             case "play":
                 self._moves.append((rest[0], self._name(rest[1])))

@@ -10,6 +10,9 @@ EXACT, RENJU_BIT, CARO_BIT = 1, 4, 8
 points and only his runs have to be exact; a five between two of the opponent's stones wins nothing.
 """
 
+NO_LIMIT = 2147483647
+"""Gomocup's milliseconds that are left for a match without a clock; no number is larger."""
+
 LEAST_SIZE = 5
 
 FREESTYLE, STANDARD, RENJU = (FIVE_RULES[name] for name in ("freestyle", "standard", "renju"))

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import BLACK, WHITE, opponent, point_at, row_col
+from gtp_engine.coords import BLACK, MAX_SIZE, WHITE, opponent, point_at, row_col
 from gtp_engine.evaluators.nets.net_info import NetFileError
-from gtp_engine.five.rules import FREESTYLE
+from gtp_engine.five.rules import FREESTYLE, LEAST_SIZE, NO_LIMIT
 from gtp_engine.frontends.pipes import Inbox, Line, Output, Request
 from gtp_engine.go.rules import FIVE_RULES
 from gtp_engine.play.loading import EngineUnavailableError
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from gtp_engine.play.decision import Decision
     from gtp_engine.play.engine import Engine
 
-LEAST_SIZE, LARGEST_SIZE = 5, 25
-NO_LIMIT = 2147483647
-"""What `INFO time_left` says where there is no clock; no other number is taken for a larger one."""
 MARGIN = 0.2
 """Seconds of a move that are not for thinking, at most half of them."""
 MOVES_TO_GO, FEWEST_TO_GO = 35, 12
@@ -141,8 +138,8 @@ class Server:
     def _start(self, rest: str) -> str:
         numbers = _integers(rest, "a board size")
         width, height = numbers if len(numbers) == 2 else (numbers * 2)[:2]
-        if not (min(width, height) >= LEAST_SIZE and max(width, height) <= LARGEST_SIZE):
-            raise GomocupError(f"boards are {LEAST_SIZE} to {LARGEST_SIZE} points wide and high")
+        if not (min(width, height) >= LEAST_SIZE and max(width, height) <= MAX_SIZE):
+            raise GomocupError(f"boards are {LEAST_SIZE} to {MAX_SIZE} points wide and high")
         self._size = (width, height)
         self._clear()
         return "OK"
