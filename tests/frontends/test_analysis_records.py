@@ -36,9 +36,10 @@ class BreakingFile(OutputFile):
 
 def test_records_without_a_komi_have_the_usual_one(tmp_path: Path) -> None:
     game = tmp_path / "game.sgf"
-    game.write_text("(;SZ[9])(;SZ[9]RU[japanese])(;SZ[13])(;SZ[9]KM[0])")
+    even, handicap = "(;SZ[9])(;SZ[9]RU[japanese])(;SZ[13])(;SZ[9]KM[0])", "SZ[9]AB[cc][gg]"
+    game.write_text(f"{even}(;{handicap}HA[2])(;{handicap})(;{handicap}KM[6])(;{handicap}AW[gc])")
     games = [record for _, record in playable_games([game], pytest.fail)]
-    assert [record.position().komi for record in games] == [7.0, 6.5, 7.5, 0.0]
+    assert [record.position().komi for record in games] == [7, 6.5, 7.5, 0, 0.5, 0.5, 6, 7]
 
 
 @pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "full"), ValueError("NaN")])

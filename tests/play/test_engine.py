@@ -184,6 +184,10 @@ def test_a_record_without_komi_has_the_usual_one_of_its_board(fake: Engine) -> N
         fake.adopt(game)
         assert [fake.position_of(GameRecord(size, size)).komi for size in (9, 13)] == [7.0, 7.5]
     assert fake.position_of(GameRecord(rules=Rules.parse("japanese"))).komi == 6.5
+    handicap = GameRecord(9, 9, handicap=2)
+    assert fake.position_of(handicap).komi == 0.5
+    fake.komi = 3.5
+    assert fake.position_of(handicap).komi == 3.5
 
 
 # Handicap ----------------------------------------------------------------------------------------

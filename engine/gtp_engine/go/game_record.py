@@ -77,6 +77,12 @@ class GameRecord:
         is_in_stones = margin % 0.5 and not (self.komi or 0.0) % 0.5
         return 0.0 - margin * (2.0 if is_in_stones else 1.0)
 
+    @property
+    def has_handicap(self) -> bool:
+        """Whether Black begins with several stones, also where the record does not count them."""
+        black, white = map(self.initial_stones, (BLACK, WHITE))
+        return self.handicap > 1 or (len(black) > 1 and not white)
+
     def initial_stones(self, color: int) -> list[int]:
         """Return the points that hold this color before the first move."""
         setup = self.setups.get(0, Setup())

@@ -111,14 +111,17 @@ class Game:
         self._position, self._own_rules = new_game(self.settings.game, width, height, rules), None
         self._begin_game()
 
-    def _rules_of_a_new_game(self, width: int, height: int, rules: Rules | None = None) -> Rules:
+    def _rules_of_a_new_game(
+        self, width: int, height: int, rules: Rules | None = None, *, has_handicap: bool = False
+    ) -> Rules:
         """Return rules with the komi that was asked for, else the usual one.
 
         Args:
             rules: Those that were asked for when None.
         """
-        rules = rules or self._own_rules or self.rules
-        komi = customary_komi(rules, width, height) if self._komi is None else self._komi
+        rules, komi = rules or self._own_rules or self.rules, self._komi
+        if komi is None:
+            komi = customary_komi(rules, width, height, has_handicap=has_handicap)
         return replace(rules, komi=komi)
 
     def set_up(self, black: Iterable[int], white: Iterable[int], to_play: int = BLACK) -> None:
@@ -140,7 +143,9 @@ class Game:
         Raises:
             SgfError: A move or a set-up cannot be on the board; says which.
         """
-        rules = self._rules_of_a_new_game(record.width, record.height, record.rules)
+        rules = self._rules_of_a_new_game(
+            record.width, record.height, record.rules, has_handicap=record.has_handicap
+        )
         return record.position_under(rules, before_move)
 
     def adopt(self, position: "Position", *, is_record: bool = True) -> None:

@@ -132,13 +132,20 @@ def default_memory() -> int:
     return 1024 if machine is None else min(2048, max(256, machine // 4 >> 20))
 
 
-def customary_komi(rules: Rules, width: int, height: int) -> float:
+HANDICAP_KOMI = 0.5
+"""Points for White where Black begins with handicap stones."""
+
+
+def customary_komi(rules: Rules, width: int, height: int, *, has_handicap: bool = False) -> float:
     """Return the komi where the user wants none in particular; that of `rules` does not matter.
 
-    It is the one of the rules' preset, where 7.5 becomes 7 on boards up to 9x9.
+    It is the one of the rules' preset, where 7.5 becomes 7 on boards up to 9x9; with handicap
+    stones HANDICAP_KOMI.
     """
     if rules.five != NO_FIVE:
         return 0.0
+    if has_handicap:
+        return HANDICAP_KOMI
     if rules.preset is not None:
         komi = Rules.parse(rules.preset).komi
     else:

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
 NO_RESULT_MESSAGE = "The same positions have come again and again: the game has no result."
 
-HANDICAP_KOMI = 0.5
-"""Points for White in a game with handicap stones, where no komi was asked for."""
-
-
 SEATS = {
     "black": frozenset((BLACK,)),
     "white": frozenset((WHITE,)),

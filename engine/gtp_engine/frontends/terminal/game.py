@@ -49,7 +49,8 @@ from gtp_engine.play.engine import Engine
 from gtp_engine.play.game_recorder import NAME_IN_RECORDS
 from gtp_engine.play.levels import highest_level
 from gtp_engine.play.loading import EngineUnavailableError
-from gtp_engine.play.table import HANDICAP_KOMI, NO_RESULT_MESSAGE, Table
+from gtp_engine.play.settings import HANDICAP_KOMI
+from gtp_engine.play.table import NO_RESULT_MESSAGE, Table
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.stopping import Limits

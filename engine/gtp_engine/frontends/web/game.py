@@ -28,7 +28,7 @@ from gtp_engine.play.game_recorder import NAME_IN_RECORDS, OWN_NAME
 from gtp_engine.play.levels import find_level, highest_level
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import customary_komi
-from gtp_engine.play.table import HANDICAP_KOMI, NO_RESULT_MESSAGE, SEATS, Table
+from gtp_engine.play.table import NO_RESULT_MESSAGE, SEATS, Table
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.stopping import Limits
@@ -354,9 +354,9 @@ class WebGame:
         handicap, komi = _text(wish, "handicap"), _text(wish, "komi")
         n_stones = parse_count(handicap) if handicap != "0" else 0
         stones = fixed_handicap_points(*size, n_stones) if n_stones > 1 else []
-        usual = HANDICAP_KOMI if stones else customary_komi(rules, *size)
-        if self._engine.settings.komi is not None:
-            usual = self._engine.settings.komi
+        usual = self._engine.settings.komi
+        if usual is None:
+            usual = customary_komi(rules, *size, has_handicap=bool(stones))
         game = new_game(GO, *size, replace(rules, komi=parse_komi(komi) if komi else usual))
         if stones:
             game.set_up(stones, (), WHITE)
