@@ -15,6 +15,7 @@ from tests.paths import TINY, TINY_NET
 from gtp_engine.children import own_command
 from gtp_engine.frontends.gomocup.server import Server, is_stop, parse_line
 from gtp_engine.frontends.pipes import Inbox, Output
+from gtp_engine.go.rules import FIVE_RULES
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings
 
@@ -119,6 +120,27 @@ def test_a_whole_board_is_filled_before_anything_is_loaded(
         if free:
             free.remove(manager.answer())
     assert manager.answer() == "ERROR the game is over"
+    manager.leave()
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [
+        (0, "freestyle"),
+        (1, "standard"),
+        (2, "freestyle"),  # to go on after a five changes nothing else
+        (3, "standard"),
+        (6, "renju"),
+        (11, "caro-exact"),
+        (5, "caro"),  # unknown: what held before goes on
+        (-1, "caro"),
+    ],
+)
+def test_the_number_of_a_rule(number: int, name: str, engine: Engine) -> None:
+    manager = Manager(engine)
+    for each in (8, number):
+        manager._server._take_info(f"rule {each}")
+    assert manager._server._rules is FIVE_RULES[name]
     manager.leave()
 
 

@@ -5,9 +5,10 @@ Only the standard library is imported here.
 
 from gtp_engine.go.rules import FIVE_RULES, InvalidRulesError, Rules, read_object
 
-EXACT, RENJU_BIT, CARO_BIT = 1, 4, 8
-"""Gomocup's number of a rule is the sum of these: runs over five win nothing; Black has forbidden
-points and only his runs have to be exact; a five between two of the opponent's stones wins nothing.
+EXACT, CONTINUOUS_BIT, RENJU_BIT, CARO_BIT = 1, 2, 4, 8
+"""Gomocup's number of a rule is the sum of these: runs over five win nothing; a game goes on after
+a five, which none does here; Black has forbidden points and only his runs have to be exact; a five
+between two of the opponent's stones wins nothing.
 """
 
 NO_LIMIT = 2147483647

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from gtp_engine.coords import BLACK, MAX_SIZE, WHITE, opponent, point_at, row_col
 from gtp_engine.evaluators.nets.net_info import NetFileError
-from gtp_engine.five.rules import FREESTYLE, LEAST_SIZE, NO_LIMIT
+from gtp_engine.five.rules import CONTINUOUS_BIT, FREESTYLE, LEAST_SIZE, NO_LIMIT
 from gtp_engine.frontends.pipes import Inbox, Line, Output, Request
 from gtp_engine.go.rules import FIVE_RULES
 from gtp_engine.play.loading import EngineUnavailableError
@@ -247,7 +247,7 @@ class Server:
             return ""
         if key.lower() == "rule":
             known = {rules.five: rules for rules in FIVE_RULES.values()}
-            self._rules = known.get(number, self._rules)
+            self._rules = known.get(number & ~CONTINUOUS_BIT, self._rules)
         self._info[key.lower()] = number
         return ""
 
