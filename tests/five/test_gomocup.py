@@ -250,6 +250,22 @@ def test_end_and_stop_reach_an_engine_that_thinks(engine: Engine) -> None:
     manager.leave()
 
 
+def test_an_internal_error_is_told_on_stderr_too(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> bool:
+        raise TypeError("a bug\nsomewhere")
+
+    monkeypatch.setattr(Engine, "wait_ready", fail)
+    manager = Manager(engine)
+    for line in ("START 15", "BEGIN"):
+        manager.send(line)
+    assert manager.answer() == "OK"
+    assert manager.answer() == "ERROR internal error: TypeError: a bug somewhere"
+    assert "Traceback" in caplog.text
+    manager.leave()
+
+
 def test_a_net_of_the_other_game_is_one_sentence() -> None:
     engine = Engine(Settings(game="five", net=TINY_NET, size=(15, 15), device="cpu"))
     manager = Manager(engine)

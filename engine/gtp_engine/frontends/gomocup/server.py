@@ -15,6 +15,7 @@ from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.five.rules import CONTINUOUS_BIT, FREESTYLE, LEAST_SIZE, NO_LIMIT
 from gtp_engine.frontends.pipes import Inbox, Line, Output, Request
 from gtp_engine.go.rules import FIVE_RULES
+from gtp_engine.messages import describe_failure
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE
 from gtp_engine.version import __version__
@@ -115,13 +116,10 @@ class Server:
                     answer = handler(line.request.rest)
             except EOFError:  # in the middle of a board
                 return
-            except (GomocupError, NetFileError, EngineUnavailableError) as error:
-                self._stones, self._to_play = before
-                answer = f"ERROR {error}"
             except Exception as error:  # whatever it is, the game goes on
-                said = " ".join(str(error).split())
                 self._stones, self._to_play = before
-                answer = f"ERROR {type(error).__name__}: {said}"
+                expected = GomocupError, NetFileError, EngineUnavailableError
+                answer = f"ERROR {describe_failure(error, *expected)}"
             if answer:
                 self._output.write(answer + "\r\n")
                 self._note("?" if answer.startswith("ERROR") else "<", answer)
