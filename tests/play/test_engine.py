@@ -572,11 +572,23 @@ def test_a_net_that_is_too_slow_for_the_clock_is_not_asked(monkeypatch: pytest.M
     assert decision.point is not None and decision.analysis is None
     assert made.position.ply == 1 and "no time" in decision.reason
     made.clock.set_system(Byoyomi(0.0, 30.0, 1))
-    monkeypatch.setattr(Search, "step_seconds", 0.2)
+    monkeypatch.setattr(Search, "step_seconds", lambda search, area: 0.2)
     made._loader.step_seconds = 0.2
     limits = made.move_limits(WHITE)
     # Kept back: half a second, the lag and 0.05 s of any move, five evaluations.
     assert limits is not None and limits.seconds == pytest.approx(30.0 - 0.5 - 0.35 - 5 * 0.2)
+
+
+def test_an_evaluation_takes_its_time_on_each_board() -> None:
+    made = engine(SlowEvaluator(0.02), size=(10, 10), playouts=5, lag=0.3)
+    made.wait_ready()
+    made.genmove(BLACK)
+    assert made.search.step_seconds(100) >= 0.02 and made.search.step_seconds(25) == 0.0
+    made._loader.step_seconds = 1.0
+    made.new_game(5, 5)
+    made.clock.set_system(Byoyomi(0.0, 30.0, 1))
+    limits = made.move_limits(BLACK)
+    assert limits is not None and limits.seconds == pytest.approx(30.0 - 0.5 - 0.35 - 5 * 0.25)
 
 
 class _StallingEvaluator(FakeEvaluator):

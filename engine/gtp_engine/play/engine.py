@@ -4,6 +4,7 @@ The class is made at once; kernels and net load in the background. A call waits 
 that it needs.
 """
 
+import math
 import random
 import threading
 import time
@@ -415,16 +416,19 @@ class Engine(Game):
             if settings.playouts is None and settings.visits is None and seconds is None:
                 seconds = DEFAULT_SECONDS_PER_MOVE
             return Limits(visits=settings.visits, playouts=settings.playouts, seconds=seconds)
-        # A search that found everything in the cache says nothing about the net's speed.
-        evaluation = max(self.search.step_seconds, self._loader.step_seconds)
         position = self.position
+        area = position.area
+        seen = self.search.step_seconds(area)
+        # What was measured on the first board grows about as the area does. It counts too, as a
+        # search that found everything in the cache says nothing about the net's speed.
+        evaluation = max(seen, self._loader.step_seconds * area / math.prod(settings.size))
         # Stones that were set up count as moves: they too are a part of the game behind us.
         ply = max(position.ply, int((position.grid() > 0).sum()))
         if settings.lag is None:
             lag = self.clock.lag
-            expected = outlook(position.area, ply, lag.largest, evaluation, lag.usual)
+            expected = outlook(area, ply, lag.largest, evaluation, lag.usual)
         else:  # the user knows better
-            expected = outlook(position.area, ply, settings.lag, evaluation)
+            expected = outlook(area, ply, settings.lag, evaluation)
         plan = self.clock.plan(color, expected, spent)
         if plan.is_urgent:
             return None

@@ -310,7 +310,7 @@ class Loader:
         game.proved_win(1)
         trial.set_position(game)
         trial.run(Limits(visits=1 + FEWEST_STEPS))  # one is the root's
-        return trial.step_seconds
+        return trial.step_seconds(game.width * game.height)
 
     def _open_evaluator(self) -> "Evaluator":
         """Return the net, or what judges without one."""

@@ -5,7 +5,7 @@ about the root in `root.py`, and what a search asks of a game in `game.py`.
 """
 
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable
 
 import numpy as np
@@ -56,7 +56,10 @@ class Search:
         """
         self.evaluator = evaluator
         self.params = params or SearchParams()
-        self._step_times: deque[float] = deque(maxlen=STEPS_REMEMBERED)
+        self._step_times: defaultdict[int, deque[float]] = defaultdict(
+            lambda: deque(maxlen=STEPS_REMEMBERED)
+        )
+        """By the points of a board."""
         self.seconds = 0.0
         """What all calls of `run` took together."""
         self._noise = np.random.Generator(np.random.PCG64(seed))
@@ -137,13 +140,12 @@ class Search:
         """Who is to move at the root."""
         return int(self.tree.nodes[self.root]["to_play"])
 
-    @property
-    def step_seconds(self) -> float:
-        """What a worker's step, a batch of evaluations, takes: the median of the latest ones.
+    def step_seconds(self, area: int) -> float:
+        """Return what a worker's step, a batch of evaluations, takes on boards of so many points.
 
-        The median, because a machine may stand still in some of them; 0 while they are too few.
+        The median of the latest ones, as a machine may stand still in some; 0 while there are few.
         """
-        times = self._step_times
+        times = self._step_times[area]
         return float(np.median(times)) if len(times) >= FEWEST_STEPS else 0.0
 
     # Running ------------------------------------------------------------------------------------
@@ -162,12 +164,13 @@ class Search:
         """
         began = time.monotonic()
         run = self.begin(limits, report)
+        times = self._step_times[run.terms.game.width * run.terms.game.height]
         before = time.monotonic()
         try:
             while not run.is_over:
                 run.step()
                 now = time.monotonic()
-                self._step_times.append(now - before)
+                times.append(now - before)
                 before = now
         except BaseException:
             run.abandon()
