@@ -693,6 +693,19 @@ def test_after_its_clean_up_every_stone_is_alive() -> None:
     assert made.final_status().dead == [at("E5")]
 
 
+def test_a_clean_up_says_nothing_of_a_later_game() -> None:
+    made = engine(FlatEvaluator())
+    eyes = {at("A1"), at("D5"), at("E5")}
+    stones = [at("E5")], [p for p in made.position.points() if p not in eyes]
+    made.set_up(*stones)
+    made.genmove(BLACK, cleanup=True)
+    board = made.position.board.tobytes()
+    assert made.final_status().dead == []
+    made.set_up(*stones)
+    made.play(BLACK, PASS)
+    assert made.position.board.tobytes() == board and made.final_status().dead == [at("E5")]
+
+
 def test_a_board_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[tuple[int, float]] = []
 

@@ -138,6 +138,7 @@ class Engine(Game):
 
     def _begin_game(self) -> None:
         super()._begin_game()
+        self._judgement, self._cleaned_up = None, b""
         self._loader.use_board(*self.size)
 
     def place_free_handicap(self, count: int) -> list[int]:
