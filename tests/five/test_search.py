@@ -18,6 +18,7 @@ from gtp_engine.five.game import FiveGame
 from gtp_engine.frontends.terminal.screen import describe_game
 from gtp_engine.go.rules import FIVE_RULES
 from gtp_engine.go.sgf import SgfError, format_sgf, parse_sgf
+from gtp_engine.play.clock.systems import Absolute
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.move_choice import decide
 from gtp_engine.play.settings import Settings
@@ -101,6 +102,11 @@ def test_a_proof_takes_a_share_of_the_time(monkeypatch: pytest.MonkeyPatch) -> N
     for limits in (Limits(playouts=1, seconds=0.1), Limits(playouts=1)):
         decide(search, FiveGame(15), limits)
     assert asked == [5_500, 20_000]
+    engine = Engine(Settings(game="five"), evaluator=FiveEvaluator(0))
+    engine.wait_ready()
+    engine.clock.set_system(Absolute(0.1))
+    assert engine.move_limits(BLACK) is None and engine.genmove(BLACK).analysis is not None
+    assert asked[-1] == 500
 
 
 @pytest.mark.parametrize(

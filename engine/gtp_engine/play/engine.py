@@ -205,7 +205,7 @@ class Engine(Game):
         position = self._position_to_play(color)
         limits = self.move_limits(color, time.monotonic() - started)
         if limits is None and position.rules.must_move:
-            limits = Limits(playouts=1)
+            limits = Limits(seconds=0.0)  # the root is judged all the same
         if limits is None:
             decision = decide_quickly(search, position, report, cleanup=cleanup)
         elif self._level is not None:

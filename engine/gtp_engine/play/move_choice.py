@@ -57,7 +57,7 @@ PASS_COST_LIMIT = 0.75
 """Points of lead that a pass may seem to cost; estimates waver by so much."""
 
 LEAST_NODES, NODES_A_SECOND = 500, 50_000
-"""Positions that a game may look at for a proof on the clock: about a millisecond, and a twentieth
+"""Positions that a game may look at for a proof on the clock: about two milliseconds, and a sixth
 of the time."""
 
 MIN_PASS_CHECK_VISITS, MAX_PASS_CHECK_VISITS = 64, 400
