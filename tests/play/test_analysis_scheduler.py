@@ -148,6 +148,22 @@ def test_an_error_concerns_its_position_alone() -> None:
     scheduler.close()
 
 
+def test_who_fails_to_hear_an_end_disturbs_no_other(said: list[str]) -> None:
+    scheduler = AnalysisScheduler(FakeEvaluator(), threads=1, at_once=2)
+    has_begun, hold, held = held_position()
+    deaf = AnalysisRequest(held, {}.__getitem__, Limits(visits=5))  # type: ignore[arg-type]
+    scheduler.submit(deaf)
+    assert has_begun.wait(60)
+    scheduler.submit(deaf).stop()
+    found: dict[int, object] = {}
+    submit(scheduler, POSITIONS[:4], found)
+    hold.set()
+    while len(found) < 4:
+        time.sleep(0.005)
+    scheduler.close()
+    assert len(said) == 2 and "KeyError" in said[0]
+
+
 def held_position() -> tuple[threading.Event, threading.Event, Callable[[], Position]]:
     """Return what says that a position was asked for, what lets it go, and the position."""
     has_begun, hold = threading.Event(), threading.Event()
@@ -235,6 +251,29 @@ def test_closing_stops_what_runs_and_drops_what_waits() -> None:
     assert sorted(found, key=str, reverse=True)[:2] == [None, None]
     assert sum(isinstance(one, Analysis) for one in found) == 1
     assert threading.active_count() <= before
+
+
+def test_the_lock_is_free_where_an_end_is_told_of_at_a_close() -> None:
+    scheduler = AnalysisScheduler(FakeEvaluator(), threads=1, at_once=1)
+    has_begun, hold, held = held_position()
+    is_free: list[bool] = []
+
+    def look() -> None:
+        is_free.append(scheduler._changed.acquire(timeout=5))
+        if is_free[0]:
+            scheduler._changed.release()
+
+    def hear(found: object) -> None:
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+        hold.set()
+
+    scheduler.submit(AnalysisRequest(held, lambda found: None, Limits(visits=5)))
+    assert has_begun.wait(60)
+    scheduler.submit(AnalysisRequest(held, hear, Limits(visits=5)))
+    scheduler.close()
+    assert is_free == [True]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ together, and the batcher in front of the net merges what the threads ask.
 import contextlib
 import heapq
 import itertools
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,8 @@ from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.run import Run
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
+
+logger = logging.getLogger(__name__)
 
 LEAVES_A_STEP = 8
 """Leaves that a thread evaluates at once, taken from as many positions as that needs. What is paid
@@ -78,7 +81,7 @@ class AnalysisJob:
             is_dropped = not (self._has_begun or self._stop.is_set())
             self._stop.set()
         if is_dropped:
-            self.request.on_end(None)
+            self._tell(None)
 
     @property
     def is_stopped(self) -> bool:
@@ -98,7 +101,7 @@ class AnalysisJob:
             search.set_position(request.position(), avoid=request.report.avoid)
             return search.begin(replace(request.limits, stop=self._stop), request.report)
         except Exception as error:
-            request.on_end(error)
+            self._tell(error)
             return None
 
     def end(self, run: Run, failure: Exception | None) -> None:
@@ -111,7 +114,14 @@ class AnalysisJob:
             found = run.end()
         except Exception as error:
             found = error
-        self.request.on_end(found)
+        self._tell(found)
+
+    def _tell(self, found: Analysis | Exception | None) -> None:
+        """Say how it has ended; who fails to hear it disturbs no other job of the thread."""
+        try:
+            self.request.on_end(found)
+        except Exception:
+            logger.exception("the end of an analysis was not heard")
 
 
 class AnalysisScheduler:
@@ -203,9 +213,12 @@ class AnalysisScheduler:
         """Stop what runs, drop what waits, and end the threads."""
         with self._changed:
             self._is_closed = True
-            for job in [*self._running, *(job for _, _, job in self._waiting)]:
-                job.stop()
             self._changed.notify_all()
+            # Those that wait go first, so that none is begun in place of one that was stopped.
+            jobs = [*(job for _, _, job in self._waiting), *self._running]
+        for job in jobs:  # without the lock, which `on_end` may want
+            job.stop()
+        with self._changed:
             self._changed.wait_for(lambda: self._n_threads == 0)
 
     def _work(self) -> None:
