@@ -89,15 +89,36 @@ def test_transcript(path: Path, engine: Engine) -> None:
 
 def test_start_is_answered_before_anything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(Settings(game="five", size=(15, 15), playouts=5, resign=False))
-    asked: list[float | None] = []
     monkeypatch.setattr(Engine, "load", lambda self: None)
-    monkeypatch.setattr(Engine, "wait_ready", lambda self, seconds: asked.append(seconds))
+    waits = threading.Event()
+    monkeypatch.setattr(Engine, "wait_ready", lambda self, seconds: waits.set())
     manager = Manager(engine)
-    for line in ("START 15", "INFO timeout_turn 100000"):
-        manager.send(line)
-    assert manager.answer() == "OK" and not engine.has_kernels and not asked
+    manager.send("START 15")
+    assert manager.answer() == "OK" and not engine.has_kernels and not waits.is_set()
+    manager.send("INFO timeout_turn 10")
     manager.send("BEGIN")  # a plain move, for kernels still compile when the time is up
-    assert manager.answer().count(",") == 1 and 0 < (asked[0] or 0) < 100
+    assert manager.answer().count(",") == 1
+    manager.leave()
+
+
+@pytest.mark.parametrize("word", ["STOP", "YXSTOP", "END"])
+def test_a_manager_is_heard_while_kernels_load(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Engine, "load", lambda self: None)
+    monkeypatch.setattr("gtp_engine.frontends.pipes.PATIENCE", 0.0)
+    waits, asked = threading.Event(), set()
+
+    def wait_ready(self: Engine, seconds: float) -> bool:
+        asked.add(seconds)
+        waits.set()
+        return False
+
+    monkeypatch.setattr(Engine, "wait_ready", wait_ready)
+    manager = Manager(Engine(Settings(game="five", size=(15, 15), playouts=5)))
+    for line in ("START 15", "INFO timeout_turn 100000000", "BEGIN"):
+        manager.send(line)
+    assert manager.answer() == "OK" and waits.wait(TIMEOUT)
+    manager.send(word)
+    assert manager.answer().count(",") == 1 and max(asked) < 1  # of the 100,000 seconds
     manager.leave()
 
 
@@ -108,6 +129,7 @@ def test_a_whole_board_is_filled_before_anything_is_loaded(
     monkeypatch.setattr(Engine, "wait_ready", lambda self, seconds: False)
     manager = Manager(Engine(Settings(game="five", size=(15, 15), playouts=5)))
     manager.send("START 5")
+    manager.send("INFO timeout_turn 0")
     assert manager.answer() == "OK"
     free = {f"{x},{y}" for x in range(5) for y in range(5)}
     for at in ("0,0", "4,4", "0,4", "4,0", "2,2", "0,2", "2,0", "4,2", "2,4"):

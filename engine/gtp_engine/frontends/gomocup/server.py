@@ -5,6 +5,7 @@ is answered while kernels still compile.
 """
 
 import re
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +19,7 @@ from gtp_engine.go.rules import FIVE_RULES
 from gtp_engine.messages import describe_failure
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE
+from gtp_engine.search.stopping import CHECK_SECONDS
 from gtp_engine.version import __version__
 
 if TYPE_CHECKING:
@@ -264,9 +266,11 @@ class Server:
         Args:
             is_choice: Keep it only where the player to move is rather winning.
         """
-        seconds = self._seconds()
         color = self._to_play
-        if not self._engine.wait_ready(seconds):
+        assert self._line is not None
+        with self._inbox.watching(self._line.number, any_line=False) as stop:
+            decision = self._decide(color, stop) if self._wait_ready(stop) else None
+        if decision is None:
             from gtp_engine.play.plain_move import plain_move
 
             taken = {at: each for each, at in self._stones}
@@ -277,7 +281,6 @@ class Server:
             # With stones of one's own all round, a point is not taken; in five it may be.
             point = plain_move(width, height, taken, color, free) or min(free)
         else:
-            decision = self._decide(color)
             found = decision.analysis
             if is_choice and found is not None and found.winrate < 0.5:
                 return ""
@@ -286,7 +289,15 @@ class Server:
         self._put(point)
         return self._name(point)
 
-    def _decide(self, color: int) -> "Decision":
+    def _wait_ready(self, stop: threading.Event) -> bool:
+        """Wait until the engine can think, or the clock or `stop` wants a move; say if it can."""
+        end = self._began + self._seconds()
+        while not self._engine.wait_ready(min(CHECK_SECONDS, max(0.0, end - time.monotonic()))):
+            if time.monotonic() >= end or stop.is_set():
+                return False
+        return True
+
+    def _decide(self, color: int, stop: threading.Event) -> "Decision":
         engine = self._engine
         game = self._game()
         if game.is_over:
@@ -296,9 +307,7 @@ class Server:
         nodes = self._info.get("max_node", 0)
         limit = nodes if nodes > 0 else self._playouts
         engine.settings = replace(engine.settings, time=max(0.0, left), playouts=limit)
-        assert self._line is not None
-        with self._inbox.watching(self._line.number, any_line=False) as stop:
-            return engine.genmove(color, commit=False, stop=stop)
+        return engine.genmove(color, commit=False, stop=stop)
 
     def _seconds(self) -> float:
         """Return how long the present move may take."""
