@@ -192,6 +192,13 @@ def test_who_moves_first(changes: dict[str, Any], first: int) -> None:
     assert first_to_play(parse(**changes)) == first
 
 
+@pytest.mark.parametrize("where", ["the query", "overrideSettings"])
+def test_a_root_may_be_as_hot_as_katagos(where: str) -> None:
+    hot = {"rootPolicyTemperature": 100}
+    found = parse(**hot) if where == "the query" else parse(overrideSettings=hot)
+    assert found.settings.params.root_policy_temperature == 100.0
+
+
 def test_what_is_not_known_is_said_but_does_no_harm() -> None:
     found = parse(typo=1, overrideSettings={"antiMirror": True, "playoutDoublingAdvantage": 1.5})
     assert found.warnings == (

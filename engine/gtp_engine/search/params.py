@@ -40,7 +40,7 @@ class SearchParams:
     """Weight of the expected score around the root's present score."""
     score_scale: float = _within(1.0, 0.01, 100)
     """Points, in units of twice the square root of the board's area, that earn half the weight."""
-    root_policy_temperature: float = _within(1.0, 0.01, 10)
+    root_policy_temperature: float = _within(1.0, 0.01, 100)
     """The root's priors are raised to 1 / this and renormalised."""
     root_noise_weight: float = _within(0.0, 0, 1)
     """Share of the root's priors that is Dirichlet noise; for self-play."""

@@ -240,8 +240,7 @@ def _settings(fields: Fields, settings: AnalysisSettings) -> tuple[AnalysisSetti
     if "analysisPVLen" in fields:
         changes["analysisPVLen"] = fields.integer("analysisPVLen", 1, LONGEST_PV)
     if "rootPolicyTemperature" in fields:
-        temperature = fields.number("rootPolicyTemperature", 0.01, 100.0)
-        changes["rootPolicyTemperature"] = min(temperature, 10.0)
+        changes["rootPolicyTemperature"] = fields.number("rootPolicyTemperature", 0.01, 100.0)
     if "rootFpuReductionMax" in fields:
         changes["rootFpuReductionMax"] = fields.number("rootFpuReductionMax", 0.0, 2.0)
     return settings.with_overrides(changes)[0], unknown
