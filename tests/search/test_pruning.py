@@ -6,6 +6,7 @@ from tests.search.scripted import SlowEvaluator
 from tests.search.trees import (
     NUMBERS,
     assert_sound,
+    child_records,
     children_of,
     moves_of,
     paths,
@@ -19,6 +20,7 @@ from gtp_engine.coords import BLACK, PASS, WHITE
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.go.board import MAX_POINTS
 from gtp_engine.go.position import Position
+from gtp_engine.search import shared_tree
 from gtp_engine.search.pruning import drop_moves_at, prune, visits_to_stay
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
@@ -98,7 +100,7 @@ def test_descents_in_flight_stay() -> None:
     root_with(tree, [21, 22, 23], [0.5, 0.3, 0.2])
     for _ in range(3):
         visited_child(tree, 0, 1, 0.0, 0.0)
-    tree.nodes[2]["pending"] = 1
+    child_records(tree, 0)[1]["pending"] = tree.nodes[2]["pending"] = 1
     prune(tree, np.array([0], np.int32), 5)
     assert children_of(tree, 0) == [(22, 2, 1)]
     assert moves_of(tree, 0) == [21, 22, 23] and tree.counts[N_NODES] == 2
@@ -129,6 +131,26 @@ def test_a_full_tree_goes_on_within_the_memory_given(threads: int, batch: int) -
     assert found.nodes <= len(search.tree.nodes) < 5000
     assert sum(array.nbytes for array in search.tree) <= 2 << 20
     assert_sound(search.tree, is_pruned=True)
+
+
+def test_what_lies_aside_is_looked_for_once_after_a_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    pruned: list[int] = []
+
+    def prune_aloud(tree: Tree, path: np.ndarray, fewest: int) -> None:
+        pruned.append(fewest)
+        prune(tree, path, fewest)
+
+    monkeypatch.setattr(shared_tree, "prune", prune_aloud)
+    monkeypatch.setattr(shared_tree, "FIRST_NODES", 64)
+    search = Search(FakeEvaluator(), memory_mb=1)
+    position = Position(5)
+    search.set_position(position)
+    search.run(Limits(playouts=400))
+    assert pruned == [] and len(search.tree.nodes) == 512
+    position.play(BLACK, search.favourites()[0])
+    search.set_position(position)
+    search.run(Limits(playouts=1500))
+    assert pruned == [0] and len(search.tree.nodes) > 1024
 
 
 def test_even_a_tree_of_no_memory_is_searched() -> None:

@@ -65,12 +65,11 @@ def prune(tree: Tree, path: npt.NDArray[np.int32], fewest: int) -> None:
         is_above = kept[at] != root and _is_on(path, int64(kept[at]))
         for k in range(record["n_children"]):
             edge = tree.children[int64(record["first_child"]) + k]
-            child = tree.nodes[edge["node"]]
-            stays = child["pending"] != 0
+            stays = edge["pending"] != 0
             if is_above:
                 stays |= _is_on(path, int64(edge["node"]))
             else:
-                stays |= child["visits"] >= fewest
+                stays |= edge["visits"] >= fewest
             if not stays:
                 code = prior_code(edge["prior"])
                 tree.priors[kept[at], action_of(tree, int64(edge["move"]))] = code

@@ -57,6 +57,8 @@ class SharedTree:
         self.root_path: list[int]
         """Nodes from the oldest one kept, the tree's top, down to the root of the search."""
         self._planted_for: tuple[int, int, int, bool] | None
+        self._lies_aside = False
+        """Whether there may be nodes that the root path does not lead to."""
         self.clear()
 
     def clear(self) -> None:
@@ -93,6 +95,7 @@ class SharedTree:
             self._planted_for = (most, width, height, has_ownership)
         clear_tree(self.tree)
         self.root_path = [int(add_node(self.tree, to_play))]
+        self._lies_aside = False
 
     def find_path(self, moves: Sequence[tuple[int, int]], to_play: int) -> list[int]:
         """Return the nodes on a way from the top on, the top first; none if a move is new."""
@@ -118,6 +121,7 @@ class SharedTree:
         visits = [int(self.tree.nodes[node]["visits"]) for node in path[:-1]]
         too_many = sum(n > MOST_VISITS // 2 for n in visits)  # they come first
         self.root_path = path[too_many:]
+        self._lies_aside = True
 
     def root_slots(self) -> list[int]:
         """Return which of its parent's children each node of the root path is; 0 for the first."""
@@ -159,9 +163,11 @@ class SharedTree:
         path = np.array(self.root_path, np.int32)
         tree = self.tree
         capacity = len(tree.nodes)
-        prune(tree, path, 0)
-        if tree.counts[N_NODES] <= (1.0 - PRUNED_SHARE) * capacity:
-            return True
+        if self._lies_aside:
+            prune(tree, path, 0)
+            self._lies_aside = False
+            if tree.counts[N_NODES] <= (1.0 - PRUNED_SHARE) * capacity:
+                return True
         if capacity < len(self._reserve.nodes):
             self.tree = opened(self._reserve, 2 * capacity)
             return True
