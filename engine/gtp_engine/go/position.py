@@ -373,6 +373,7 @@ class Position:
         """Make a move; either player may move, also after two passes.
 
         Args:
+            color: BLACK or WHITE, which is not checked.
             point: A point of the board or PASS.
             strict: Refuse what ko and superko forbid. Otherwise only what the board cannot hold
                 is refused: occupied points and forbidden suicide.
