@@ -152,11 +152,14 @@ def test_parameters_are_set_one_at_a_time(gogui: Conversation) -> None:
     assert answer(gogui, "rule_parameters ko simple") == ""
     assert answer(gogui, "rule_parameters suicide 1") == ""
     assert answer(gogui, "rule_parameters whiteHandicapBonus N-1") == ""
-    rules = read_parameters(answer(gogui, "rule_parameters"))
-    assert [rules[key][1] for key in ("ko", "suicide", "whiteHandicapBonus")] == [
-        "simple",
-        "1",
-        "N-1",
+    assert answer(gogui, "rule_parameters").split("\n") == [
+        "[list/SIMPLE/POSITIONAL/SITUATIONAL] ko SIMPLE",
+        "[list/AREA/TERRITORY] scoring AREA",
+        "[list/NONE/SEKI/ALL] tax NONE",
+        "[bool] suicide 1",
+        "[bool] hasButton 0",
+        "[list/0/N/N-1] whiteHandicapBonus N-1",
+        "[bool] friendlyPassOk 1",
     ]
     for wrong in (
         "engine_parameters gravity 1",
@@ -167,6 +170,9 @@ def test_parameters_are_set_one_at_a_time(gogui: Conversation) -> None:
         "search_parameters cpuct many",
         "search_parameters use_cache perhaps",
         "rule_parameters ko maybe",
+        "rule_parameters ko",
+        "rule_parameters suicide",
+        "rule_parameters whiteHandicapBonus",
         "rule_parameters gravity 1",
     ):
         assert gogui.ask(wrong).startswith("? "), wrong

@@ -15,7 +15,7 @@ from gtp_engine.frontends.gtp.kata import change_rule
 from gtp_engine.frontends.gtp.parameters import LIMITS_AND_MANNERS, OF_THE_SEARCH, Parameter
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.session import Registry, Session
-from gtp_engine.go.rules import Ko, Scoring, Tax
+from gtp_engine.go.rules import Ko, Rules, Scoring, Tax
 from gtp_engine.search.request import ReportRequest
 from gtp_engine.search.stopping import Limits
 from gtp_engine.version import __version__
@@ -203,7 +203,6 @@ def show_safe(session: Session, arguments: Arguments) -> str:
 # Parameter dialogs: without arguments a command lists what it sets, one a line ------------------
 
 _TRUTHS = {"true": "1", "false": "0"}
-_BOOL = "[bool]"
 
 
 def _set_live_graphics(session: Session, text: str) -> None:
@@ -218,17 +217,26 @@ _ENGINE = LIMITS_AND_MANNERS | {
     "komi": Parameter(lambda session: f"{session.board_engine().komi:g}", change_komi),
     "live_graphics": Parameter(lambda session: session.live_graphics, _set_live_graphics),
 }
-_KINDS = {"live_graphics": f"[list/{'/'.join(LiveGraphics)}]"}
 
-_RULE_KINDS = {
-    "ko": f"[list/{'/'.join(each.name.lower() for each in Ko)}]",
-    "scoring": f"[list/{'/'.join(each.name.lower() for each in Scoring)}]",
-    "tax": f"[list/{'/'.join(each.name.lower() for each in Tax)}]",
-    "suicide": _BOOL,
-    "hasButton": _BOOL,
-    "whiteHandicapBonus": "[list/0/N/N-1]",
-    "friendlyPassOk": _BOOL,
+
+def _rule(name: str) -> Parameter:
+    def read(session: Session) -> str:
+        value = session.board_engine().rules.to_kata()[name]
+        return value if isinstance(value, str) else str(value).lower()
+
+    return Parameter(read, lambda session, text: change_rule(session, name, text))
+
+
+_RULES = {name: _rule(name) for name in Rules().to_kata()}
+
+_LISTS = {
+    "live_graphics": tuple(LiveGraphics),
+    "ko": Ko.__members__,
+    "scoring": Scoring.__members__,
+    "tax": Tax.__members__,
+    "whiteHandicapBonus": ("0", "N", "N-1"),
 }
+"""What a parameter can be, where that is one of several words."""
 
 
 @commands.command("engine_parameters")
@@ -255,24 +263,13 @@ def _list_or_set(session: Session, arguments: Arguments, known: dict[str, Parame
 
 def _line(name: str, value: str) -> str:
     """Return a parameter as the dialog reads it."""
-    kind = _BOOL if value in _TRUTHS else _KINDS.get(name, "[string]")
+    kind = f"[list/{'/'.join(_LISTS[name])}]" if name in _LISTS else "[string]"
+    if value in _TRUTHS:
+        kind = "[bool]"
     return f"{kind} {name} {_TRUTHS.get(value, value)}".rstrip()
 
 
 @commands.command("rule_parameters")
 def rule_parameters(session: Session, arguments: Arguments) -> str:
     """List the rules, or change one: `NAME VALUE`, in mid-game too."""
-    if not len(arguments):
-        rules = session.board_engine().rules.to_kata()
-        values = {name: str(value) for name, value in rules.items()}
-        return "\n".join(
-            f"{kind} {name} {_rule_value(kind, values[name])}" for name, kind in _RULE_KINDS.items()
-        )
-    name = arguments.words[0]
-    value = arguments.word(1, "the rule's value")
-    change_rule(session, name, value)
-    return ""
-
-
-def _rule_value(kind: str, value: str) -> str:
-    return _TRUTHS[value.lower()] if kind == _BOOL else value if "N-1" in kind else value.lower()
+    return _list_or_set(session, arguments, _RULES)
