@@ -153,6 +153,20 @@ def test_what_lies_aside_is_looked_for_once_after_a_move(monkeypatch: pytest.Mon
     assert pruned == [0] and len(search.tree.nodes) > 1024
 
 
+def test_a_full_tree_is_not_pruned_where_there_is_no_time_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shared_tree, "PRUNING_SECONDS", 1.0)
+    search = Search(FakeEvaluator(), memory_mb=1)
+    position = Position(9)
+    search.set_position(position)
+    found = search.run(Limits(playouts=20_000, seconds=1000.0))
+    assert found.playouts == found.nodes == len(search.tree.nodes)
+    position.play(BLACK, search.favourites()[-1])
+    search.set_position(position)  # little is known there
+    assert search.run(Limits(playouts=500, seconds=1000.0)).playouts == 500
+
+
 def test_even_a_tree_of_no_memory_is_searched() -> None:
     search = Search(SlowEvaluator(0.0), threads=3, batch=32, memory_mb=0)
     search.set_position(Position(19))

@@ -160,7 +160,12 @@ class Worker:
             )
             terms.stopping.count(leaves + repeats)
             shared.collisions += ended == COLLISION
-            waits = ended in (COLLISION, CROWDED) or (ended == FULL and not shared.make_room())
+            waits = ended in (COLLISION, CROWDED)
+            if ended == FULL:
+                if terms.stopping.has_time(shared.seconds_to_make_room()):
+                    waits = not shared.make_room()
+                else:  # so large a tree knows what to play
+                    terms.stopping.end()
             if waits and not leaves:
                 shared.wait()
         return int(leaves)

@@ -80,6 +80,11 @@ class StopCondition:
         """Return the seconds since the run began."""
         return time.monotonic() - self.started
 
+    def has_time(self, seconds: float) -> bool:
+        """Whether the run's time lasts for so many seconds more."""
+        limit = self._limits.seconds
+        return limit is None or self.elapsed() + seconds <= limit
+
     def allowance(self) -> int:
         """Return how many playouts may start now. The tree's lock is held."""
         if self.is_met():
