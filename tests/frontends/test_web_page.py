@@ -16,7 +16,7 @@ from tests.frontends.browser import (
     sync_api,
     tap,
 )
-from tests.frontends.web_client import Served, new_game, served, wish
+from tests.frontends.web_client import Served, new_game, served, state_when, wish
 
 from gtp_engine.frontends.web.server import TOO_MANY_TABS
 
@@ -41,8 +41,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def tab(browser: Any, server: Served) -> Iterator[Any]:
-    """A page with a game on 9x9 in which a person has Black."""
+    """A page with a game on 9x9 in which a person has Black, and which is not analysed."""
     with server.client() as client:
+        wish(client, "look", turn=None)
         new_game(client, size="9")
     with open_tab(browser) as opened:
         opened.goto(server.address)
@@ -58,6 +59,12 @@ def text(tab: Any, place: str, words: str) -> None:
 def count(tab: Any, place: str, number: int) -> None:
     """Wait until there are so many of something."""
     sync_api.expect(tab.locator(place)).to_have_count(number, timeout=30_000)
+
+
+def pressed(tab: Any, place: str, is_so: bool) -> None:
+    """Wait until a button is pressed, or is not."""
+    found = sync_api.expect(tab.locator(place))
+    found.to_have_attribute("aria-pressed", str(is_so).lower(), timeout=30_000)
 
 
 def second_point(tab: Any) -> str:
@@ -98,6 +105,10 @@ def test_a_person_plays_takes_back_and_ends_the_game(tab: Any) -> None:
     tab.keyboard.press("a")
     text(tab, "#standing", "Black wins")
     assert tab.locator("#board .spot").count() >= 1, "in place of the count"
+    tab.get_by_role("button", name="Score").tap()
+    pressed(tab, "#analyse", False)
+    tab.keyboard.press("a")
+    text(tab, "#standing", "Black wins")
     tab.keyboard.press("a")
     tab.get_by_role("button", name="Resign").tap()
     text(tab, "#standing", "The game is over: W+R")
@@ -153,7 +164,7 @@ def test_a_game_is_loaded_gone_through_analysed_and_saved(tab: Any, server: Serv
     text(tab, "#standing", "Black wins")
     best.tap()  # shows the line of this move; that of the other one is gone
     assert tab.locator("#board .ghosts circle").count() >= 1
-    best.tap()
+    tab.keyboard.press("Escape")
     assert tab.locator("#board .ghosts circle").count() == 0
     tap(tab, "J1")
     text(tab, "#note", "press End")
@@ -180,8 +191,9 @@ def test_a_game_of_other_terms_is_begun(tab: Any) -> None:
     tab.get_by_role("button", name="New game").tap()
     text(tab, "#facts", "13x9 · japanese rules · komi 0.5")
     assert stones(tab) == 4
-    tab.locator("[name=net]").select_option("human")
-    assert tab.locator("[name=playouts]").input_value() == "1"
+    for net, playouts in (("human", "1"), ("small", ""), ("human", "1")):
+        tab.locator("[name=net]").select_option(net)
+        assert tab.locator("[name=playouts]").input_value() == playouts
     tab.locator("[name=you]").select_option("both")
     tab.get_by_role("button", name="Apply to this game").tap()
     text(tab, "h1", "you and you")
@@ -190,6 +202,36 @@ def test_a_game_of_other_terms_is_begun(tab: Any) -> None:
     tab.locator("[name=size]").fill("99")
     tab.get_by_role("button", name="New game").tap()
     text(tab, "#note", "Board size 99 is not between 2 and 25.")
+
+
+def test_enter_in_a_field_does_what_the_button_below_it_does(tab: Any, server: Served) -> None:
+    tap(tab, "E5")
+    text(tab, "#standing", "Move 2: Black to play")
+    tab.locator("[name=playouts]").fill("8")
+    tab.keyboard.press("Enter")
+    with server.client() as client:
+        state = state_when(client, lambda state: state["seat"]["playouts"] == "8")
+    assert len(state["moves"]) == 2, "the game goes on"
+    tab.locator("[name=size]").fill("7")
+    tab.keyboard.press("Enter")
+    text(tab, "#facts", "7x7")
+
+
+def test_a_line_stays_that_of_its_move_whatever_place_that_has(tab: Any) -> None:
+    tab.keyboard.press("a")
+    text(tab, "#standing", "Black wins")
+    second = tab.locator("#lines button").nth(1)
+    second.wait_for()
+    tab.evaluate("take = () => {}")  # the server tells nothing new
+    second.tap()
+    second.tap()
+    assert tab.locator("#board .ghosts circle").count() == 0
+    second.tap()
+    line = tab.locator("#board .ghosts").inner_html()
+    for change in ("reverse()", "shift()"):  # and if it is no candidate any more
+        tab.evaluate("told.found.candidates = told.found.candidates.slice(0, 2)")
+        tab.evaluate(f"told.found.candidates.{change}; show()")
+        assert tab.locator("#board .ghosts").inner_html() == line
 
 
 def test_a_file_that_is_refused_may_be_chosen_again(tab: Any) -> None:
@@ -257,6 +299,9 @@ def test_two_tabs_and_a_reload(tab: Any, browser: Any, server: Served) -> None:
         text(other, "#standing", "Move 0")
         tap(other, "E5")
         count(tab, ".stones circle", 2)
+        for is_so in (True, False):
+            other.keyboard.press("a")
+            pressed(tab, "#analyse", is_so)
     tab.reload()
     count(tab, ".stones circle", 2)
     tap(tab, second_point(tab))

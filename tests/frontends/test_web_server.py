@@ -404,8 +404,12 @@ def test_a_count_takes_the_place_of_an_analysis() -> None:
     game = WebGame(Engine(Settings(size=(5, 5)), evaluator=FakeEvaluator()), "both", [])
     game._do_look({"turn": 0})
     assert game._next_task() == game._look
+    assert game._state["looking"]
     game._do_score({})
-    assert game._next_task() is None
+    assert game._next_task() is None and not game._state["looking"]
+    game._do_look({"turn": 0})
+    game._do_look({"turn": -1})
+    assert not game._state["looking"]
 
 
 @pytest.mark.parametrize("result", ["?", "Void"])
@@ -440,6 +444,12 @@ def test_wishes_that_are_refused_change_nothing(client: ClientConnection) -> Non
     wish(client, "new", size="5", rules="chinese", komi="", handicap="0", **terms)
     state = state_when(client, lambda state: any("profile" in line for line in state["said"]))
     assert state["seat"] == before and not state["moves"]
+    for do in ("new", "seat"):
+        wish(client, do, size="7", rules="chinese", komi="", handicap="0", **SEAT | {"net": "dlgo"})
+        where = "7x7" if do == "new" else "5x5"
+        refusal = f"The net dlgo does not play on {where}."
+        state = state_when(client, lambda state, said=refusal: said in state["said"])
+        assert state["seat"] == before and state["size"] == [5, 5]
 
 
 def test_a_record_comes_back_as_it_was_loaded(server: Served, client: ClientConnection) -> None:
@@ -501,6 +511,8 @@ def test_a_review_is_made_while_the_game_goes_on_and_can_be_ended(
     state_when(client, lambda state: (state["review"] or {}).get("done") == 100)
     status, page = fetch(server, server.path + "review")
     assert status == 200 and "<title>Ada and " in page and "connect-src" not in page
+    with server.client() as other:
+        assert new_game(other)["review"] is None
 
 
 # Whoever means harm ------------------------------------------------------------------------------

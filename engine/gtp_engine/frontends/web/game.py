@@ -100,6 +100,7 @@ class WebGame:
             "said": [],
             "doing": "loading the engine",
             "found": None,
+            "looking": False,  # at what is analysed, in all pages
             "count": None,
             "review": None,
             "rules": _title(engine.settings.rules),  # as fields of the page begin
@@ -296,6 +297,7 @@ class WebGame:
 
     def _do_score(self, wish: dict[str, Any]) -> None:
         self._looks_at = None  # the count is shown in its place
+        self._show(looking=False)
         self._count()
 
     def _do_dead(self, wish: dict[str, Any]) -> None:
@@ -313,9 +315,14 @@ class WebGame:
             newest, self._look_wish = self._look_wish or wish, None
         turn = newest.get("turn")
         self._looks_at = turn if isinstance(turn, int) and turn >= 0 else None
+        self._show(looking=self._looks_at is not None)
 
-    def _do_seat(self, wish: dict[str, Any]) -> None:
-        """Change who plays which color, and how strong the engine is."""
+    def _do_seat(self, wish: dict[str, Any], size: tuple[int, int] | None = None) -> None:
+        """Change who plays which color, and how strong the engine is.
+
+        Args:
+            size: Of the board that is played on then, if it is another one.
+        """
         engine = self._engine
         you, name, level, playouts, profile = (
             _text(wish, key) for key in ("you", "net", "level", "playouts", "profile")
@@ -330,6 +337,12 @@ class WebGame:
         if net != before:
             self._show(doing="loading the net")
             engine.open_net(net)
+        width, height = size or engine.size
+        opened = engine.net()
+        if opened is not None and not opened.info.accepts(width, height):
+            if net != before:
+                engine.open_net(before)
+            raise ValueError(f"the net {name} does not play on {width}x{height}")
         if profile != self._seats()["profile"]:
             try:
                 engine.set_human_profile(whom)
@@ -360,7 +373,7 @@ class WebGame:
         game = new_game(GO, *size, replace(rules, komi=parse_komi(komi) if komi else usual))
         if stones:
             game.set_up(stones, (), WHITE)
-        self._do_seat(wish)
+        self._do_seat(wish, size)
         self._engine.adopt(game, is_record=False)
         self._take_up()
 
@@ -404,6 +417,8 @@ class WebGame:
         self._names, self._comments, self._told = {}, {}, {}
         self._looks_at = None
         self._is_other = True
+        if self._cancel is None:
+            self._show(review=None)  # that of the game before
 
     # Reviews --------------------------------------------------------------------------------------
 

@@ -4,13 +4,13 @@
 const choices = JSON.parse(document.getElementById("data").textContent);
 const MOST_FILE = 1 << 20;
 const TOO_MANY_TABS = 4000; // the server says why it closes the socket
-const terms = byId("terms");
+const seats = byId("seats"), terms = byId("terms");
 
 let socket, view;
 let told = null; // the newest state of the server
 let shown = null; // the turn that is looked at; null: the newest
 let sent = null; // a move of one's own that the server has not answered yet: {turn, point}
-let line = null; // a candidate's line that is shown as numbered stones: {turn, index}
+let line = null; // a candidate's line that is shown as numbered stones: {turn, candidate}
 let hint = ""; // why the page itself did not do what was last tried
 let looking = false, owners = false;
 
@@ -44,6 +44,7 @@ function take(state) {
   if (isOther) begin();
   if (isOther || JSON.stringify(before.seat) !== JSON.stringify(state.seat)) fill(state.seat || {});
   if (sent && (state.moves.length !== sent.turn || state.said.length)) sent = null;
+  if (before?.looking !== state.looking) looking = state.looking;
   if (shown !== null && shown >= state.moves.length) shown = null;
   if (looking && (isOther || before.moves.length !== state.moves.length)) look();
   show();
@@ -58,7 +59,7 @@ function begin() {
 }
 
 function fill(seat) {
-  for (const [name, value] of Object.entries(seat)) terms.elements[name].value = value;
+  for (const [name, value] of Object.entries(seat)) seats.elements[name].value = value;
 }
 
 // What is shown -----------------------------------------------------------------------------------
@@ -89,9 +90,11 @@ function found() {
   return looking && told.found && told.found.turn === turnShown() ? told.found : null;
 }
 
-// The index of the candidate whose line is shown, -1 where none is.
+// The candidate whose line is shown, as it was last told; null where none is.
 function lineShown() {
-  return line && line.turn === turnShown() ? line.index : -1;
+  if (line?.turn !== turnShown() || !found()) return null;
+  line.candidate = found().candidates.find((each) => each.at === line.candidate.at) ?? line.candidate;
+  return line.candidate;
 }
 
 function countShown() {
@@ -109,7 +112,7 @@ function show() {
   else if (found() && !sent) {
     if (owners) view.setOwners(found().owners);
     view.candidates(position, found());
-    const candidate = found().candidates[lineShown()];
+    const candidate = lineShown();
     if (candidate) view.preview(position, toPlay(), candidate.pv);
   }
   showTurn(turn, told.moves.length);
@@ -157,14 +160,18 @@ function nameLines(candidates) {
   const all = byId("lines");
   while (all.children.length > candidates.length) all.lastChild.remove();
   candidates.forEach((candidate, index) => {
-    const made = all.children[index] || addButton(all, "", () => showLine(lineShown() === index ? -1 : index));
+    const made = all.children[index] || addButton(all, "", () => toggleLine(found().candidates[index]));
     const words = `${index ? "or" : "Best:"} ${positionAt(0).vertex(readPoint(candidate.at, view.width))}`;
     if (made.textContent !== words) made.textContent = words;
   });
 }
 
-function showLine(index) {
-  line = index < 0 ? null : { turn: turnShown(), index };
+function toggleLine(candidate) {
+  showLine(lineShown()?.at === candidate.at ? null : candidate);
+}
+
+function showLine(candidate) {
+  line = candidate && { turn: turnShown(), candidate };
   show();
 }
 
@@ -208,8 +215,8 @@ function playAt(vertex, point = null) {
 // A mouse over a candidate shows its line.
 function hover(event) {
   const point = event && told && found() ? view.pointAt(event) : null;
-  const index = point === null ? -1 : found().candidates.findIndex((each) => readPoint(each.at, view.width) === point);
-  if (index !== lineShown()) showLine(index);
+  const candidate = point === null ? null : found().candidates.find((each) => readPoint(each.at, view.width) === point);
+  if (candidate?.at !== lineShown()?.at) showLine(candidate);
 }
 
 function toggleAnalysis() {
@@ -218,8 +225,15 @@ function toggleAnalysis() {
   show();
 }
 
-function fields() {
-  return Object.fromEntries(new FormData(terms));
+function fields(form) {
+  return Object.fromEntries(new FormData(form));
+}
+
+// One playout is what suits the net human, and no other.
+function suitPlayouts() {
+  const { net, playouts } = seats.elements;
+  if (net.value === "human") playouts.value = 1;
+  else if (playouts.value === "1") playouts.value = "";
 }
 
 async function load(file) {
@@ -235,11 +249,13 @@ function option(value) {
 }
 
 function start() {
-  for (const name of ["net", "rules", "level"]) terms.elements[name].append(...[...new Set(choices[name])].map(option));
+  for (const field of [seats.elements.net, seats.elements.level, terms.elements.rules]) {
+    field.append(...[...new Set(choices[field.name])].map(option));
+  }
   terms.elements.handicap.append(...[0, 2, 3, 4, 5, 6, 7, 8, 9].map(option));
   const moveKeys = bindMoves(go, (by) => go(turnShown() + by), () => Infinity);
   bindKeys(() => (told ? {
-    ...moveKeys, Escape: () => showLine(-1), a: toggleAnalysis, t: () => byId("show-owners").click(),
+    ...moveKeys, Escape: () => showLine(null), a: toggleAnalysis, t: () => byId("show-owners").click(),
     u: () => wish("undo"), r: () => wish("redo"), g: () => byId("go").click(), s: () => byId("score").click(),
   } : {}));
   byId("pass").addEventListener("click", () => playAt("pass"));
@@ -248,10 +264,10 @@ function start() {
   byId("analyse").addEventListener("click", toggleAnalysis);
   byId("show-owners").addEventListener("click", () => { owners = !owners; if (owners && !looking) toggleAnalysis(); else show(); });
   byId("review").addEventListener("click", () => wish("review", { visits: byId("visits").value }));
-  byId("seat").addEventListener("click", () => wish("seat", fields()));
   byId("file").addEventListener("change", (event) => load(event.target.files[0]));
-  terms.elements.net.addEventListener("change", (event) => { if (event.target.value === "human") terms.elements.playouts.value = 1; });
-  terms.addEventListener("submit", (event) => { event.preventDefault(); wish("new", fields()); });
+  seats.elements.net.addEventListener("change", suitPlayouts);
+  seats.addEventListener("submit", (event) => { event.preventDefault(); wish("seat", fields(seats)); });
+  terms.addEventListener("submit", (event) => { event.preventDefault(); wish("new", { ...fields(seats), ...fields(terms) }); });
   byId("typed").addEventListener("submit", (event) => {
     event.preventDefault();
     playAt(byId("vertex").value);
