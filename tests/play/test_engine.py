@@ -638,6 +638,14 @@ def test_seconds_spent_before_the_search_are_missing_from_it() -> None:
     assert made.move_limits(BLACK, spent=30.0) is None
 
 
+def test_the_wait_for_a_net_is_planned_with_the_lag_that_was_learned() -> None:
+    made = engine()
+    made.clock.set_system(Absolute(100.0))
+    before = made.seconds_to_load(BLACK)
+    made.clock.lag.learn(100, 40.0, 39.75)
+    assert made.seconds_to_load(BLACK) > before, "nothing lags"
+
+
 def test_pondering_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pondering, "LONGEST_SECONDS", 0.01)
     made = engine(SlowEvaluator(0.001), ponder=True)

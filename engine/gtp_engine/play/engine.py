@@ -15,7 +15,7 @@ from gtp_engine.coords import BLACK, COLOR_NAMES, PASS
 from gtp_engine.evaluators.human_profile import DEFAULT_PROFILE, HumanProfile
 from gtp_engine.go.handicap import HandicapError, largest_fixed
 from gtp_engine.go.rules import GO
-from gtp_engine.play.clock.planner import outlook
+from gtp_engine.play.clock.planner import Outlook, outlook
 from gtp_engine.play.decision import Decision, ResignCounter, ResignRule
 from gtp_engine.play.game import Game
 from gtp_engine.play.levels import (
@@ -249,9 +249,15 @@ class Engine(Game):
         """Return for how long a player's clock allows to wait for kernels and net."""
         width, height = self.size
         ply = len(self._first_moves) if self._position is None else self._position.ply
-        lag = self.clock.lag.largest if self.settings.lag is None else self.settings.lag
-        plan = self.clock.plan(color, outlook(width * height, ply, lag))
+        plan = self.clock.plan(color, self._outlook(width * height, ply))
         return 0.0 if plan.is_urgent else plan.hard
+
+    def _outlook(self, area: int, ply: int, evaluation: float = 0.0) -> Outlook:
+        """Return what a plan expects; the user knows the lag better than what was learned."""
+        lag = self.clock.lag
+        if self.settings.lag is None:
+            return outlook(area, ply, lag.largest, evaluation, lag.usual)
+        return outlook(area, ply, self.settings.lag, evaluation)
 
     def _move_before_loaded(self, color: int, started: float, *, commit: bool) -> Decision:
         """Make a simple move: the clock leaves no time to wait for more."""
@@ -425,12 +431,7 @@ class Engine(Game):
         evaluation = max(seen, self._loader.step_seconds * area / math.prod(settings.size))
         # Stones that were set up count as moves: they too are a part of the game behind us.
         ply = max(position.ply, int((position.grid() > 0).sum()))
-        if settings.lag is None:
-            lag = self.clock.lag
-            expected = outlook(area, ply, lag.largest, evaluation, lag.usual)
-        else:  # the user knows better
-            expected = outlook(area, ply, settings.lag, evaluation)
-        plan = self.clock.plan(color, expected, spent)
+        plan = self.clock.plan(color, self._outlook(area, ply, evaluation), spent)
         if plan.is_urgent:
             return None
         hard = plan.hard if settings.time is None else min(plan.hard, settings.time)
