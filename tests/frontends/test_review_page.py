@@ -133,6 +133,22 @@ def test_variations_are_played_out_and_left(tab: Any, files: tuple[Path, Path]) 
     assert stones(tab) == 2
 
 
+def test_a_better_line_is_looked_at_on_the_way_from_mistake_to_mistake(
+    tab: Any, files: tuple[Path, Path]
+) -> None:
+    tab.goto(files[0].as_uri())
+    turns = []
+    for keys in ("n", "b", "Escape", "b", "n", "b", "b", "p", "d"):
+        tab.keyboard.press(keys)
+        turns.append(tab.evaluate("state.turn"))
+    assert turns == [2, 1, 2, 1, 5, 4, 4, 2, 1]
+    tap(tab, "C3")
+    tab.get_by_role("button", name="Show the better line").tap()
+    tab.get_by_role("button", name="Back to the game").tap()
+    assert tab.evaluate("state.turn") == 2
+    assert tab.get_by_role("button", name="Show what follows").is_visible()
+
+
 def test_territory_and_the_list_of_mistakes(tab: Any, files: tuple[Path, Path]) -> None:
     tab.goto(files[0].as_uri())
     tab.keyboard.press("t")

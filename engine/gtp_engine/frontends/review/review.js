@@ -12,7 +12,7 @@ const praise = new Map(review.good_moves.map((good) => [good.number, good]));
 
 const state = {
   turn: 0,
-  line: null, // a variation: {from, points, shown, owners}
+  line: null, // a variation: {from, points, shown, owners, home}; home is the turn to go back to
   owners: false,
   candidates: true,
   drill: null, // {number, answered, cursor}
@@ -121,7 +121,7 @@ function writeNote() {
   }
   const mistake = mistakes.get(turn);
   if (mistake) {
-    addButton(lines, "Show the better line", () => playLine(turn - 1, mistake.line_better, mistake.owners_better));
+    addButton(lines, "Show the better line", showBetter);
     addButton(lines, "Show what follows", () => playLine(turn - 1, mistake.line_played, mistake.owners_played));
   }
   review.positions[turn].candidates.slice(0, 3).forEach((candidate, index) => {
@@ -149,14 +149,24 @@ function writeMove(note, move, mistake) {
 
 // Variations --------------------------------------------------------------------------------------
 
+// The turn of the game at which one is, also while a variation from there or before is shown.
+function turnInGame() {
+  return state.line?.home ?? state.turn;
+}
+
 function playLine(from, text, owners = null) {
+  state.line = { from, points: readPoints(text, WIDTH), shown: 1, owners, home: turnInGame() };
   state.turn = from;
-  state.line = { from, points: readPoints(text, WIDTH), shown: 1, owners };
   show();
 }
 
+function showBetter() {
+  const mistake = mistakes.get(turnInGame());
+  if (mistake) playLine(mistake.number - 1, mistake.line_better, mistake.owners_better);
+}
+
 function leaveLine() {
-  if (state.line) state.turn = Math.max(state.turn, state.line.from);
+  state.turn = turnInGame();
   state.line = null;
   show();
 }
@@ -192,8 +202,8 @@ function wanted() {
 
 function goMistake(by) {
   const numbers = wanted().map((mistake) => mistake.number);
-  const next = by > 0 ? numbers.find((number) => number > state.turn)
-    : numbers.reverse().find((number) => number < state.turn);
+  const next = by > 0 ? numbers.find((number) => number > turnInGame())
+    : numbers.reverse().find((number) => number < turnInGame());
   if (next !== undefined) go(next);
 }
 
@@ -218,7 +228,7 @@ function listMistakes() {
 function startDrill(number = null) {
   const numbers = wanted().map((mistake) => mistake.number);
   if (!numbers.length) return;
-  const chosen = number ?? numbers.find((each) => each >= state.turn) ?? numbers[0];
+  const chosen = number ?? numbers.find((each) => each >= turnInGame()) ?? numbers[0];
   state.line = null;
   state.turn = chosen - 1;
   state.drill = { number: chosen, answered: null, cursor: Math.floor(WIDTH * HEIGHT / 2) };
@@ -258,7 +268,7 @@ function writeDrill(note, lines) {
       mistake.reasons.forEach((reason) => note.append(element("p", reason)));
     }
     addButton(lines, "Again", () => startDrill(drill.number));
-    addButton(lines, "Show the better line", () => { state.drill = null; playLine(drill.number - 1, mistake.line_better, mistake.owners_better); });
+    addButton(lines, "Show the better line", () => { go(drill.number); showBetter(); });
   }
   const numbers = wanted().map((each) => each.number), next = numbers.find((each) => each > drill.number);
   if (next) addButton(lines, "Next", () => startDrill(next));
@@ -355,8 +365,7 @@ function keys(moveKeys) {
     ArrowLeft: moveCursor(-1), ArrowRight: moveCursor(1), ArrowUp: moveCursor(-WIDTH), ArrowDown: moveCursor(WIDTH),
     Enter: () => answer(drill.cursor), Escape: () => go(drill.number),
   } : {
-    ...moveKeys, n: () => goMistake(1), p: () => goMistake(-1),
-    b: () => mistakes.get(state.turn) && playLine(state.turn - 1, mistakes.get(state.turn).line_better, mistakes.get(state.turn).owners_better),
+    ...moveKeys, n: () => goMistake(1), p: () => goMistake(-1), b: showBetter,
     t: () => byId("show-owners").click(), c: () => byId("show-candidates").click(), d: () => byId("drill").click(),
     Escape: () => (state.drill ? go(state.drill.number) : leaveLine()),
   };
