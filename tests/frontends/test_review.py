@@ -19,7 +19,7 @@ from gtp_engine.commands import review as review_command
 from gtp_engine.commands.registry import run
 from gtp_engine.coords import BLACK, PASS, WHITE, parse_vertex
 from gtp_engine.evaluators.fake import FakeEvaluator
-from gtp_engine.frontends.review.findings import class_of, is_decided, make_report, phase_of
+from gtp_engine.frontends.review.findings import class_of, make_report, phase_of
 from gtp_engine.frontends.review.judgement import LETTERS, Candidate, Judgement, Spot
 from gtp_engine.frontends.review.overview import color_of_player, overview_page
 from gtp_engine.frontends.review.page import game_page
@@ -326,13 +326,6 @@ def test_phases(number: int, size: int, expected: int) -> None:
     assert phase_of(number, size, size) == expected
 
 
-def test_chance_counts_in_handicap_and_decided_games() -> None:
-    assert is_decided(4, 0.5)
-    assert is_decided(0, 0.96)
-    assert is_decided(0, 0.04)
-    assert not is_decided(1, 0.9)
-
-
 def test_classes_and_words_go_by_the_loss_that_is_told() -> None:
     record, better = parse_sgf(GAME), parse_vertex("C3", 9, 9)
     leads = {Spot(1): 1.0, Spot(2): 3.96, Spot(1, better): 1.0}
@@ -344,7 +337,6 @@ def test_classes_and_words_go_by_the_loss_that_is_told() -> None:
     mistake |= {"loss": 1.0, "class": 4, "chance_lost": 0.5, "chance_class": 0, "by_chance": True}
     assert "BM[2]" in annotated_sgf(record, report)
     mistake |= {"chance_lost": 0.3, "chance_class": 1}
-    del mistake["by_chance"]  # which older reports do not say
     words = "30 % of the chance to win (large mistake)"
     assert f"C7 loses {words}; better is C3." in " ".join(annotated_sgf(record, report).split())
     assert f"C7 lost {words}." in overview_page([report, report], "Bo")
@@ -365,7 +357,6 @@ def test_stones_that_a_record_sets_up_are_a_handicap_without_being_called_so() -
         record = parse_sgf(f"(;SZ[9]{named}{stones};W[ee];B[eg])")
         report = make_report(record, carry_out(record, {}, {}), name="game", digest="")
         assert report["game"]["handicap"] == 3
-        assert all(move["is_decided"] for move in report["moves"])
 
 
 def test_players_are_found_by_name() -> None:

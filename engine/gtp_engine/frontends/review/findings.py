@@ -19,9 +19,7 @@ FORMAT = "gtp-engine review 1"
 CLASSES = (12.0, 6.0, 3.0, 1.5, 0.5)
 """Points lost from which on a move is of a class, the worst first; KaTrain's."""
 CHANCE_CLASSES = (0.4, 0.2, 0.1, 0.05, 0.02)
-"""Winrate lost from which on it is, where points mislead: see `is_decided`."""
-DECIDED = 0.95
-"""Winrate of either player from which on a game counts as decided."""
+"""Winrate lost from which on it is, where chances are what counts."""
 
 PHASES = ("opening", "middle", "endgame")
 _LAST_MOVES = ((100, 15, 40), (225, 30, 80), (625, 50, 150))
@@ -74,11 +72,6 @@ def class_of(loss: float, steps: tuple[float, ...] = CLASSES) -> int | None:
     return next((number for number, step in enumerate(steps) if loss >= step), None)
 
 
-def is_decided(handicap: int, black_winrate: float) -> bool:
-    """Whether mistakes are better judged by chance lost: in handicap and decided games."""
-    return handicap > 1 or not 1.0 - DECIDED <= black_winrate <= DECIDED
-
-
 def phase_of(number: int, width: int, height: int) -> int:
     """Return the place in PHASES of a move's phase."""
     _, opening, middle = next(each for each in _LAST_MOVES if width * height <= each[0])
@@ -120,7 +113,6 @@ def _moves(record: GameRecord, material: Material, start: Position) -> list[dict
     for turn, move in enumerate(record.moves):
         points, chance_lost = material.costs[turn]
         loss, chance = round(points, 1), round(chance_lost, 3)  # as told, so that classes fit
-        before = material.quick[turn]
         found.append(
             {
                 "number": turn + 1,
@@ -130,7 +122,6 @@ def _moves(record: GameRecord, material: Material, start: Position) -> list[dict
                 "chance_lost": chance,
                 "class": class_of(loss),
                 "chance_class": class_of(chance, CHANCE_CLASSES),
-                "is_decided": is_decided(start.handicap, before.black_winrate),
                 "is_best": material.best[turn] == move.point and class_of(loss) is None,
             }
         )
@@ -166,7 +157,7 @@ def _mistake(
         return [vertex(first), *(map(vertex, judgement.best.pv) if judgement.best else ())]
 
     unsure, own = mistake.unsure, moves[mistake.turn]
-    figures = ("loss", "chance_lost", "class", "chance_class", "is_decided")
+    figures = ("loss", "chance_lost", "class", "chance_class")
     return {
         "number": mistake.turn + 1,
         "color": COLOR_NAMES[mistake.color],

@@ -5,8 +5,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from gtp_engine.frontends.review.stages import LEAST_LOSS
-
 
 @cache
 def _phrases() -> dict[str, dict[str, Any]]:
@@ -43,17 +41,12 @@ def loss_words(points: float, chance: float, by_chance: bool) -> str:
 
 def grade_of(mistake: dict[str, Any]) -> int | None:
     """Return the class of a mistake of a report; None for none."""
-    grade: int | None = mistake["chance_class" if _is_by_chance(mistake) else "class"]
+    grade: int | None = mistake["chance_class" if mistake["by_chance"] else "class"]
     return grade
 
 
 def graded_loss(mistake: dict[str, Any]) -> str:
     """Return what a mistake of a report cost, with its class: "5 points (mistake)"."""
-    by_chance, grade = _is_by_chance(mistake), grade_of(mistake)
-    words = loss_words(mistake["loss"], mistake["chance_lost"], by_chance)
+    words = loss_words(mistake["loss"], mistake["chance_lost"], mistake["by_chance"])
+    grade = grade_of(mistake)
     return words if grade is None else f"{words} ({names('classes')[grade]})"
-
-
-def _is_by_chance(mistake: dict[str, Any]) -> bool:
-    """Whether a mistake of a report is one by chances alone; older reports leave that to tell."""
-    return bool(mistake.get("by_chance", mistake["loss"] < LEAST_LOSS))
