@@ -351,11 +351,12 @@ class NetEvaluator:
         missing = found[:n_missing]
         rows = slice(n) if n_missing == n else missing
         raw = self.batcher.evaluate(batch.spatial[rows], batch.features[rows])
-        self._finish(batch, missing, raw)
-        with self._guard:
-            store(cache, batch, missing, *tables)
+        self._finish(batch, missing, raw, keep=True)
 
-    def _finish(self, batch: EvalBatch, slots: npt.NDArray[np.int64], raw: RawOutputs) -> None:
+    def _finish(
+        self, batch: EvalBatch, slots: npt.NDArray[np.int64], raw: RawOutputs, *, keep: bool = False
+    ) -> None:
+        """Fill in the results of some slots, and keep them in the cache if that is wanted."""
         self._look_at_device()
         height, width = batch.spatial.shape[2:]
         outputs = output_arrays(raw)
@@ -367,6 +368,10 @@ class NetEvaluator:
         points, actions = point_table(width, height), action_table(width, height)
         if not decode_slots(outputs, self._layout, batch, slots, points, actions):
             raise NetFileError(f"{self.net.path}: the net's outputs are not numbers")
+        if keep and self._cache_bytes:
+            cache = self._cache(width, height)
+            with self._guard:
+                store(cache, batch, slots, points, actions)
 
     def raw_evaluation(
         self,
@@ -394,12 +399,7 @@ class NetEvaluator:
             leaf = batch, slot, position.history, position.ply, rules, one, optimism
             NetEvaluator.encode(self, *leaf)
         raw = self.batcher.evaluate(batch.spatial, batch.features)
-        self._finish(batch, np.arange(len(shown)), raw)
-        if remember and self._cache_bytes:
-            cache = self._cache(width, height)
-            tables = point_table(width, height), action_table(width, height)
-            with self._guard:
-                store(cache, batch, np.arange(1), *tables)
+        self._finish(batch, np.arange(len(shown)), raw, keep=remember)
         average_slots(batch, len(shown))
         policy = prior_by_action(batch, 0, point_table(width, height)[0], position.area)
         value, none = float(batch.value[0]), float(batch.no_result[0])
