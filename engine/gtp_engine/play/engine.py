@@ -208,14 +208,12 @@ class Engine(Game):
             limits = Limits(seconds=0.0)  # the root is judged all the same
         if limits is None:
             decision = decide_quickly(search, position, report, cleanup=cleanup)
-        elif self._level is not None:
-            limits = replace(limits, stop=stop)
-            decision = decide_at_level(
-                self._level, self._generator, search, position, limits, report, cleanup=cleanup
-            )
         else:
-            limits = replace(limits, stop=stop)
-            decision = decide(search, position, limits, report, cleanup=cleanup)
+            asked = search, position, replace(limits, stop=stop), report
+            if self._level is None:
+                decision = decide(*asked, cleanup=cleanup)
+            else:
+                decision = decide_at_level(self._level, self._generator, *asked, cleanup=cleanup)
         if not cleanup:  # the game is over, and nothing but the count is left
             settings = self.settings
             rule = ResignRule(settings.resign, settings.resign_threshold, settings.resign_turns)
