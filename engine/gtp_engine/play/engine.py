@@ -237,7 +237,14 @@ class Engine(Game):
 
     def _wait_on_the_clock(self, color: int, stop: threading.Event | None) -> bool:
         """Wait until the engine can think, or the clock or `stop` wants a move; say if it can."""
-        end = time.monotonic() + self.seconds_to_load(color)
+        return self.wait_until(time.monotonic() + self.seconds_to_load(color), stop)
+
+    def wait_until(self, end: float, stop: threading.Event | None) -> bool:
+        """Wait until the engine can think, until `time.monotonic` is `end`, or for `stop`.
+
+        Returns:
+            Whether it can think.
+        """
         while not self.wait_ready(min(CHECK_SECONDS, max(0.0, end - time.monotonic()))):
             if time.monotonic() >= end or (stop is not None and stop.is_set()):
                 return False

@@ -61,8 +61,9 @@ def playable_games(
             identity = str(file) if n_games == 1 else f"{file}#{n_games}"
             if record.komi is None:
                 rules = record.rules or Rules()
-                size, has_handicap = (record.width, record.height), record.has_handicap
-                record.komi = customary_komi(rules, *size, has_handicap=has_handicap)
+                record.komi = customary_komi(
+                    rules, record.width, record.height, has_handicap=record.has_handicap
+                )
             try:
                 record.position()
             except SgfError as error:

@@ -19,7 +19,6 @@ from gtp_engine.go.rules import FIVE_RULES
 from gtp_engine.messages import describe_failure
 from gtp_engine.play.loading import EngineUnavailableError
 from gtp_engine.play.settings import DEFAULT_SECONDS_PER_MOVE
-from gtp_engine.search.stopping import CHECK_SECONDS
 from gtp_engine.version import __version__
 
 if TYPE_CHECKING:
@@ -269,7 +268,8 @@ class Server:
         color = self._to_play
         assert self._line is not None
         with self._inbox.watching(self._line.number, any_line=False) as stop:
-            decision = self._decide(color, stop) if self._wait_ready(stop) else None
+            is_ready = self._engine.wait_until(self._began + self._seconds(), stop)
+            decision = self._decide(color, stop) if is_ready else None
         if decision is None:
             from gtp_engine.play.plain_move import plain_move
 
@@ -288,14 +288,6 @@ class Server:
             point = decision.point
         self._put(point)
         return self._name(point)
-
-    def _wait_ready(self, stop: threading.Event) -> bool:
-        """Wait until the engine can think, or the clock or `stop` wants a move; say if it can."""
-        end = self._began + self._seconds()
-        while not self._engine.wait_ready(min(CHECK_SECONDS, max(0.0, end - time.monotonic()))):
-            if time.monotonic() >= end or stop.is_set():
-                return False
-        return True
 
     def _decide(self, color: int, stop: threading.Event) -> "Decision":
         engine = self._engine
