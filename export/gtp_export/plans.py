@@ -410,3 +410,16 @@ class DescribePlan(NetTexts):
     rules: str | None = option("rules that it was made for", None, shown="any", metavar="TEXT")
     komi_min: float | None = option("smallest komi that it was made for", None)
     komi_max: float | None = option("largest komi that it was made for", None)
+
+
+# Means of nets ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class AveragePlan(NetTexts):
+    """Of which nets the mean is written."""
+
+    nets: tuple[Path, ...] = option(
+        "files or names of nets in fp32", flag="nets", type=_parse_net, metavar="NET"
+    )
+    out: Path = option("the file to write", metavar="OUT.onnx")

@@ -19,6 +19,7 @@ from gtp_export.options import add_options, read_options
 
 SUBCOMMANDS = {
     "add": "add a net, or download one, so that `gtp-engine --net NAME` finds it",
+    "average": "write the mean of the weights of nets that learned from one start",
     "convert": "convert a KataGo, Leela Zero or Keras net to ONNX",
     "describe": "describe an ONNX file of your own, so that the engine plays with it",
     "distil": "train a net to judge as a teacher net does",

@@ -1,1 +1,1 @@
-"""Everything that needs torch: nets that learn, what they learn from, and the loop."""
+"""Nets that learn, what they learn from, and the loop; all but `averaging` needs torch."""
