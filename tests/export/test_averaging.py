@@ -68,10 +68,17 @@ def test_nets_that_have_no_mean_are_refused(
     a = write(tmp_path / "a.onnx", 1)
     other = write(tmp_path / "other.onnx", 1, replace(TINY_SHAPE, blocks=3))
     int8 = write(tmp_path / "int8.onnx", 1, precision="int8")
+    bytes_, others = tmp_path / "bytes.onnx", tmp_path / "others.onnx"
+    for path, step in ((bytes_, 1), (others, 2)):
+        model = onnx.load(a)
+        stored = np.full((2, 2), step, np.int8)
+        model.graph.initializer.append(numpy_helper.from_array(stored, "dense.0.weight"))
+        onnx.save(model, path)
     out = tmp_path / "out.onnx"
     for nets, target, problem in (
         ([a], out, "a mean takes two nets or more"),
         ([a, other], out, "other.onnx: is not of the architecture of"),
+        ([bytes_, others], out, "stores 'dense.0.weight' as integers, which have no mean"),
         ([a, int8], out, "int8.onnx: is in int8; give the net in fp32"),
         ([a, tmp_path / "none.onnx"], out, "none.onnx: cannot be read"),
         ([a, write(tmp_path / "b.onnx", 2)], a, "a.onnx: the net cannot be written over itself"),

@@ -103,8 +103,10 @@ def run(arguments: argparse.Namespace) -> int:
         return _run_part(parts[0], run_folder, arguments)
     from gtp_export.zero.supervisor import supervise
 
-    if find_spec("torch") is None:  # the trainer alone needs it, and would end again and again
-        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+    # Parts alone need these, and would end again and again.
+    for package in ("torch", *(["ray"] if arguments.ray is not None else [])):
+        if find_spec(package) is None:
+            raise ModuleNotFoundError(f"No module named {package!r}", name=package)
     changed = _prepare(run_folder, arguments)
     return supervise(run_folder, arguments.ray, **changed)
 
@@ -165,7 +167,7 @@ def _prepare(run: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:
     """Write the settings of a new run; return what changes in those of an old one."""
     old = run.settings() if run.settings_file.exists() else None
     given: dict[str, Any] = {} if arguments.span is None else {**arguments.span}
-    if arguments.start is not None:
+    if arguments.start is not None and not (old is not None and _is_start(arguments.start, old)):
         size = arguments.size or (Settings if old is None else old).size
         given |= _settings_from(arguments.start, size)
     words = {name: getattr(arguments, name) for name in OPTIONS if name != "start"}
@@ -181,7 +183,7 @@ def _prepare(run: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:
                 was = f"with {what} {before}, not {given[name]}" if before else f"without {what}"
                 raise RunError(f"{run.path}: is a run {was}; choose another folder")
         return given
-    if run.path.exists() and any(run.path.iterdir()):
+    if run.path.exists() and any(path.is_file() for path in run.path.rglob("*")):
         raise RunError(f"{run.path}: is no run's folder, and not empty")
     game, size, recipe = (
         given.pop(name, getattr(Settings, name)) for name in ("game", "size", "recipe")
@@ -194,6 +196,10 @@ def _prepare(run: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:
         from gtp_export.zero.work import open_checked
 
         open_checked(Path(settings.start), settings)
+        if find_spec("torch") is not None:  # where training is to be
+            from gtp_export.learning.starting_weights import check_start
+
+            check_start(shape_of(settings), Path(settings.start), ())
     run.create(settings)
     return {}
 
@@ -212,6 +218,11 @@ def _settings_from(name: str, size: int) -> dict[str, Any]:
         "licence": info.licence,
         "learned_before": info.trained_on,
     }
+
+
+def _is_start(name: str, old: Settings) -> bool:
+    """Whether a run's option names the file that it went on from, which may be gone by now."""
+    return bool(old.start) and Path(name).absolute() == Path(old.start)
 
 
 def _began_with(run: RunFolder, start: Path) -> bool:

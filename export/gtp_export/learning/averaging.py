@@ -80,7 +80,7 @@ def _average(
             exact = np.mean(rows, axis=0, dtype=np.float64).astype(np.float32)
             item.CopyFrom(numpy_helper.from_array(exact, item.name))
         elif any((row != rows[0]).any() for row in rows):
-            raise NetFileError(f"{paths[0]}: {item.name!r} holds no floats, and differs")
+            raise NetFileError(f"{paths[0]}: stores {item.name!r} as integers, which have no mean")
 
 
 def _joined(texts: Iterable[str]) -> str:

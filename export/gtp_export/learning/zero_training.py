@@ -43,10 +43,10 @@ logger = logging.getLogger(__name__)
 
 WAIT_SECONDS = 0.5
 """Between two looks for new shards while self-play is behind."""
-END_SECONDS = 5.0
-"""What the last step and its checkpoint may take when this process is to end."""
 LOOK_SECONDS = 5.0
 """The same while training is behind, for its window is to hold the newest games."""
+END_SECONDS = 5.0
+"""What the last step and its checkpoint may take when this process is to end."""
 QUANTISED = QuantisePlan(positions=200, judged=400, seven_bit=True)
 """How nets are quantised: on half as many positions as usual, for a run has many nets; and workers
 and players may lack VNNI, where weights of 8 bits overflow. That 7 bits round more hardly shows: on
@@ -183,6 +183,8 @@ class Learning:
         self._folder.mkdir(exist_ok=True)
         self._shards = ShardSource(run, settings, shape_of(settings).encoder)
         self._trainer: _Trainer | None = None
+        self._begun_at = 0
+        """Steps of the trainer when it was made or restored."""
         self._losses: dict[str, float] = {}
         self.checkpoints = 0
         """Written so far by this process."""
@@ -199,7 +201,8 @@ class Learning:
         """Train on a batch, unless self-play is behind; return whether it was not.
 
         Raises:
-            NetFileError: The net that the run goes on from cannot be used, or no new one be made.
+            NetFileError: The net that the run goes on from cannot be used, or no new one be made,
+                or what is restored cannot learn.
             OSError: A file cannot be written.
         """
         if self._is_ahead() or time.monotonic() - self._looked >= LOOK_SECONDS:
@@ -209,6 +212,7 @@ class Learning:
                 return False
         if self._trainer is None:
             self._trainer = self._begin()
+            self._begun_at = self._trainer.steps
             made = {net.steps for net in list_nets(self._run, {})}
             if self._trainer.steps not in (0, *made) and self._is_due(self._trainer):
                 self._export(self._trainer)  # the process ended before it could
@@ -216,6 +220,12 @@ class Learning:
         try:
             found = trainer.step()
         except TrainError:
+            if trainer.steps == self._begun_at:
+                self._trainer, self._owes_net = None, False
+                raise NetFileError(
+                    f"{self._folder}: gradients are not finite from the first step on; "
+                    "without its checkpoint.pt training begins anew from its start"
+                ) from None
             self._settings = replace(settings, learning_rate=0.5 * settings.learning_rate)
             self._trainer, self._owes_net = None, False
             logger.warning(

@@ -14,7 +14,7 @@ from typing import Any
 from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.run_settings import read_record
-from gtp_export.zero.nets import NetRecord, list_nets
+from gtp_export.zero.nets import NetRecord, list_nets, readable_net
 from gtp_export.zero.settings import RunFolder, Settings
 from gtp_export.zero.shards import (
     Header,
@@ -75,10 +75,14 @@ class MatchRecord:
 
 
 def read_match(path: Path) -> MatchRecord | None:
-    """Return what a file of matches/ says; None where it is none."""
+    """Return what a file of matches/ says; None where it is none.
+
+    Raises:
+        OSError: It cannot be read now.
+    """
     try:
         return read_record(path, MatchRecord)
-    except (ValueError, OSError):
+    except ValueError:
         return None
 
 
@@ -99,6 +103,8 @@ class Catalogue:
         self._nets: dict[str, NetRecord] = {}
         self.news: list[str] = []
         """What was found wrong with files, for whoever empties it."""
+        self._put_off_for: set[str] = set()
+        """Why files could not be read that may be soon."""
         try:
             self._db = sqlite3.connect(run.catalogue, isolation_level=None)
             self._db.executescript(SCHEMA)
@@ -107,8 +113,7 @@ class Catalogue:
                 for kind, column in COLUMNS.items()
             }
         except sqlite3.DatabaseError as error:
-            problem = f"{run.catalogue}: {error}; `gtp-export zero rebuild` makes it again"
-            raise NetFileError(problem) from None
+            raise _failure(run, error) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -122,8 +127,9 @@ class Catalogue:
             try:
                 header = read_header(path)
                 check_board(path, header, settings.boards)
-            except UnreadableShardError:
-                continue  # looked at again the next time
+            except UnreadableShardError as error:
+                self._put_off(error)
+                continue
             except ShardError as error:
                 self._add_problem(path.name, str(error))
                 continue
@@ -163,9 +169,13 @@ class Catalogue:
             if net.name in self._known["nets"] or file in self._known["problems"]:
                 continue
             try:
+                readable_net(self._run, net.name)
                 board = self._look(net.name)
             except NetFileError as error:
                 self._add_problem(file, str(error))
+                continue
+            except OSError as error:
+                self._put_off(error)
                 continue
             self._add(
                 "nets",
@@ -180,7 +190,11 @@ class Catalogue:
         for path in sorted(self._run.matches.glob("*.json"), key=age):
             if path.stem in self._known["matches"] or path.name in self._known["problems"]:
                 continue
-            match = read_match(path)
+            try:
+                match = read_match(path)
+            except OSError as error:
+                self._put_off(error)
+                continue
             if match is None:
                 self._add_problem(path.name, f"{path}: is no match")
                 continue
@@ -207,12 +221,18 @@ class Catalogue:
         try:
             row = self._db.execute(newest_net_query(promoted)).fetchone()
         except sqlite3.Error as error:
-            raise NetFileError(f"{self._run.catalogue}: {error}") from None
+            raise _failure(self._run, error) from None
         return None if row is None else str(row[0])
 
     def _add_problem(self, file: str, problem: str) -> None:
         self._add("problems", file, problem)
         self.news.append(f"{problem}; left out")
+
+    def _put_off(self, error: Exception) -> None:
+        """Tell once of a file that cannot be read now; it is looked at again the next time."""
+        if str(error) not in self._put_off_for:
+            self._put_off_for.add(str(error))
+            self.news.append(f"{error}; it is tried again")
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -229,7 +249,7 @@ class Catalogue:
             if self._db.in_transaction:
                 self._db.execute("rollback")
             if isinstance(error, sqlite3.Error):
-                raise NetFileError(f"{self._run.catalogue}: {error}") from None
+                raise _failure(self._run, error) from None
             raise
 
 
@@ -257,5 +277,11 @@ def rows(run: RunFolder, query: str, *values: Any) -> list[Any]:
         with closing(sqlite3.connect(uri, uri=True, timeout=30.0)) as db:
             return db.execute(query, values).fetchall()
     except sqlite3.Error as error:
-        problem = f"{run.catalogue}: {error}; `gtp-export zero rebuild` makes it again"
-        raise NetFileError(problem) from None
+        raise _failure(run, error) from None
+
+
+def _failure(run: RunFolder, error: sqlite3.Error) -> NetFileError:
+    """Return the error of a catalogue; one that is only locked, or on a full disk, is whole."""
+    is_whole = isinstance(error, sqlite3.OperationalError)
+    way_out = "" if is_whole else "; `gtp-export zero rebuild` makes it again"
+    return NetFileError(f"{run.catalogue}: {error}{way_out}")

@@ -3,8 +3,6 @@
 import logging
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from gtp_engine.coords import BLACK, EMPTY
@@ -18,7 +16,7 @@ from gtp_export.records.games import UNKNOWN_WINNER
 from gtp_export.span import PAUSE
 from gtp_export.zero.catalogue import GNU_GO, Catalogue, EmptyBoard
 from gtp_export.zero.nets import add_first_net
-from gtp_export.zero.part import COORDINATE, Part, share_spent
+from gtp_export.zero.part import COORDINATE, Attempts, Part, share_spent
 from gtp_export.zero.settings import MOST_NET_BYTES, NO_GATE, RunFolder
 from gtp_export.zero.shards import Header
 
@@ -34,28 +32,6 @@ MOST_STEPS = 3.0
 there would lead further and further away."""
 SURE_SHARE = 0.2
 """So far from half the games, the komi moves by a whole step; nearer, by less."""
-
-
-class Attempts:
-    """Something that is done again and again, and may fail for a while."""
-
-    def __init__(self) -> None:
-        """Know of no problem yet."""
-        self._problem = ""
-
-    @contextmanager
-    def one(self) -> Iterator[None]:
-        """Return a context from which a NetFileError or OSError is told, and goes no further.
-
-        The same one is told once until an attempt succeeds.
-        """
-        try:
-            yield
-            self._problem = ""
-        except (NetFileError, OSError) as error:
-            if str(error) != self._problem:
-                logger.warning(f"{error}; it is tried again")
-            self._problem = str(error)
 
 
 class Coordinator:
@@ -85,8 +61,9 @@ class Coordinator:
             self._komi_before = run.fair_komi(self.settings)
             if rebuild:
                 run.catalogue.unlink(missing_ok=True)
+            is_new = not run.catalogue.exists()
             self._catalogue = Catalogue(run, self.look_at_empty_board)
-            if rebuild:
+            if is_new:  # what there is has moved the komi already
                 self._take_in(seek_komi=False)
         except BaseException:
             self.part.close()
@@ -157,6 +134,8 @@ class Coordinator:
 
     def _seek_komi(self, header: Header) -> None:
         """Move the fair komi towards where both win as often, after enough games near it."""
+        if not self.settings.komi_step:
+            return
         fair = self._run.fair_komi(self.settings)
         for komi, winner, *_ in header.results:
             if abs(komi - fair) <= NEAR_KOMI and winner != UNKNOWN_WINNER:

@@ -22,8 +22,8 @@ from gtp_engine.files import write_whole
 from gtp_engine.go.rules import LONGEST_GAME, Rules
 from gtp_engine.search.stopping import Limits
 from gtp_export.zero.catalogue import GNU_GO, MatchRecord, read_match
-from gtp_export.zero.nets import NetRecord, list_nets
-from gtp_export.zero.part import Part, spent_by
+from gtp_export.zero.nets import NetRecord, list_nets, readable_net
+from gtp_export.zero.part import Attempts, Part, spent_by
 from gtp_export.zero.settings import NO_GATE, SHARE, SPRT, RunFolder, Settings, content_name
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,8 @@ class Judge:
             last_only: Whether of the nets none but the last is due.
 
         Raises:
-            OSError: The result cannot be written; the next step tries again.
+            NetFileError: The fair komi is damaged.
+            OSError: A net cannot be read or the result not be written; the next step tries again.
         """
         if self._unwritten is not None:
             self._write(self._unwritten)
@@ -106,7 +107,7 @@ class Judge:
 
         def player(name: str) -> Contestant:
             # OpenVINO compiles longer for a net than a match of it takes.
-            opened = open_net(str(self._run.net(name)), "cpu", ONNX_RUNTIME, threads=1)
+            opened = open_net(str(readable_net(self._run, name)), "cpu", ONNX_RUNTIME, threads=1)
             opened.threat_nodes = settings.threat_nodes
             return Contestant(name, opened, limits)
 
@@ -163,8 +164,9 @@ class Judge:
 
     @property
     def _deciding_komi(self) -> float:
-        """The komi nearest to the fair one with which no game is drawn."""
-        return math.floor(self._run.fair_komi(self._settings)) + 0.5
+        """The komi nearest to the fair one with which no game is drawn, and both can win."""
+        komi = math.floor(self._run.fair_komi(self._settings)) + 0.5
+        return min(komi, self._settings.most_komi - 0.5)
 
     def _play_gnu_go(self, net: str) -> MatchRecord:
         """Play a net against GNU Go, both as programs: they end when this one does, however."""
@@ -198,8 +200,10 @@ class Judge:
 
     def _look(self) -> None:
         for path in self._run.matches.glob("*.json"):
-            if path.stem not in self._matches and (match := read_match(path)) is not None:
-                self._matches[path.stem] = match
+            if path.stem not in self._matches:
+                with contextlib.suppress(OSError):
+                    if (match := read_match(path)) is not None:
+                        self._matches[path.stem] = match
 
     def _write(self, match: MatchRecord) -> None:
         self._unwritten = match
@@ -222,7 +226,7 @@ def judge_last_net(run: RunFolder, settings: Settings, wait: Callable[[], object
     """
     try:
         Judge(run, settings, wait).step(with_anchor=False, last_only=True)
-    except OSError as error:
+    except (NetFileError, OSError) as error:
         logger.warning(f"{error}; the last net is not judged")
 
 
@@ -236,20 +240,15 @@ def judge_run(run: RunFolder) -> int:
     part = Part(run, JUDGE, alone=True, with_children=True)
     part.end_with_parent()
     judge = Judge(run, settings, part.wait_while_halted)
-    problem = ""
+    attempts = Attempts()
     while not part.is_over:
         part.wait_while_halted()
         part.note()
         mine, bound = spent_by(run, JUDGE).core_seconds, settings.judge_share
         bound = bound * spent_by(run).core_seconds + FREE_SECONDS
-        try:
+        with attempts.one():
             if mine <= bound and judge.step(with_anchor=2.0 * mine <= bound):
                 part.note(0.0)
-                problem = ""
                 continue
-        except OSError as error:
-            if str(error) != problem:
-                logger.warning(f"{error}; it is tried again")
-            problem = str(error)
         time.sleep(LOOK_SECONDS)
     return 0

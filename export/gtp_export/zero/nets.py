@@ -11,6 +11,7 @@ from gtp_export.architectures.net_file import describe_net, write_net
 from gtp_export.architectures.presets import find_preset
 from gtp_export.architectures.shape import Shape
 from gtp_export.architectures.tower import random_weights
+from gtp_export.convert.onnx_file import info_of
 from gtp_export.run_settings import read_record
 from gtp_export.zero.settings import MOST_NET_BYTES, RunFolder, Settings, content_name
 
@@ -84,7 +85,8 @@ def add_net(run: RunFolder, file: Path, record: NetRecord) -> str:
 def add_first_net(run: RunFolder, settings: Settings) -> None:
     """Write the net that the run begins with: the one it goes on from, or random weights."""
     if settings.start:
-        add_net(run, Path(settings.start), NetRecord(""))
+        start = Path(settings.start)
+        add_net(run, start, NetRecord("", precision=info_of(start).precision))
         return
     file = run.path / "first.onnx"
     shape = shape_of(settings)
@@ -92,6 +94,16 @@ def add_first_net(run: RunFolder, settings: Settings) -> None:
     write_net(file, shape, random_weights(shape, settings.seed), info)
     add_net(run, file, NetRecord(""))
     file.unlink()
+
+
+def readable_net(run: RunFolder, name: str) -> Path:
+    """Return a net's file, so that it is no fault of the net if a drive does not answer.
+
+    Raises:
+        OSError: The file cannot be read now.
+    """
+    read_file(run.net(name), MOST_NET_BYTES)
+    return run.net(name)
 
 
 def first_net(run: RunFolder) -> Path | None:

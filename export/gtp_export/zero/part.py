@@ -2,13 +2,14 @@
 
 import contextlib
 import json
+import logging
 import os
 import secrets
 import stat
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from gtp_engine.evaluators.nets.net_info import NetFileError
@@ -17,12 +18,36 @@ from gtp_export.run_settings import alone_in
 from gtp_export.span import Meter, Spent
 from gtp_export.zero.settings import RunFolder
 
+logger = logging.getLogger(__name__)
+
 COORDINATE = "coordinate"
 """The part whose time on the wall is the run's."""
 NOTE_SECONDS = 5.0
 """Between two notes of what was spent; a killed process has counted all but so much."""
 
 GRACE_SECONDS = 1.5
+
+
+class Attempts:
+    """Something that is done again and again, and may fail for a while."""
+
+    def __init__(self) -> None:
+        """Know of no problem yet."""
+        self._problem = ""
+
+    @contextlib.contextmanager
+    def one(self) -> Iterator[None]:
+        """Return a context from which a NetFileError or OSError is told, and goes no further.
+
+        The same one is told once until an attempt succeeds.
+        """
+        try:
+            yield
+            self._problem = ""
+        except (NetFileError, OSError) as error:
+            if str(error) != self._problem:
+                logger.warning(f"{error}; it is tried again")
+            self._problem = str(error)
 
 
 class Part:

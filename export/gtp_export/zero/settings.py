@@ -303,8 +303,11 @@ POSITIVE = (
 SHARES = (
     *("full_share", "root_noise", "opening_random", "komi_wide_share", "rules_share"),
     *("stored_share", "resign_share", "resign_winrate", "value_mix", "gate_share", "judge_share"),
+    "window_power",
 )
 """Settings that cannot be above 1."""
+MOST = dict.fromkeys(SHARES, 1.0) | {"gate_elo": 1000.0, "seed": 2**63 - 1}
+"""The highest values of settings that have one."""
 _WITHOUT_COUNT: dict[str, Any] = {
     "komi": 0.0,
     "komi_step": 0.0,
@@ -386,7 +389,7 @@ def _makes_sense(name: str, value: Any) -> bool:
     """Whether a setting's value, of its kind, lies where it can."""
     if isinstance(value, str):
         return True
-    if name in SHARES and value > 1:
+    if value > MOST.get(name, math.inf):
         return False
     return 0 <= value < math.inf and (value > 0 or name not in POSITIVE)  # nan is not either
 
@@ -458,6 +461,8 @@ class RunFolder:
         settings = replace(self.settings(), **wanted)
         settings.check()
         self.create(settings)
+        if "komi" in wanted:  # what was found holds no longer
+            self.komi.unlink(missing_ok=True)
         return settings
 
     def net(self, name: str) -> Path:

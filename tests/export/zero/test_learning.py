@@ -30,6 +30,7 @@ from tests.export.zero.test_targets import write_games
 
 from gtp_engine.arena.many_games import PlayedGame, Terms, play_games
 from gtp_engine.evaluators.nets.net_files import find_net
+from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet
 from gtp_engine.games import FIVE
 from gtp_export.learning import zero_training
@@ -190,6 +191,10 @@ def test_gradients_that_blow_up_lead_back_to_the_checkpoint_at_half_the_rate(
         patch.setattr(Trainer, "step", blow_up)
         assert learning.step()
     assert "at half the rate" in caplog.text
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "step", blow_up)  # now at its first step
+        with pytest.raises(NetFileError, match=r"without its checkpoint\.pt training begins anew"):
+            learning.step()
     assert learning.step()
     assert learning._trainer is not None and learning._trainer.steps == 5
     assert learning._settings.learning_rate == run.settings().learning_rate / 2
@@ -294,12 +299,12 @@ def test_a_shard_that_cannot_be_read_now_is_taken_in_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = small_run(tmp_path)
-    shard = write_games(run.shards, 1)
 
     def fail(path: Path, most: int) -> bytes:
         raise OSError(errno.ESTALE, "Stale file handle", str(path))
 
     keeper = Coordinator(run)
+    shard = write_games(run.shards, 1)
     with monkeypatch.context() as patch:
         patch.setattr("gtp_export.zero.shards.read_file", fail)
         keeper.step()
@@ -348,6 +353,38 @@ def test_the_newest_net_plays_the_best_one_and_is_judged_once(tmp_path: Path) ->
     (match,) = matches_of(run)
     assert (match.net, match.other) == (newest, first) and match.games == ROUND
     assert not judge.step() and len(matches_of(run)) == 1
+
+
+def test_matches_are_played_at_a_komi_with_which_both_can_win(tmp_path: Path) -> None:
+    run = judging_run(tmp_path, SPRT)
+    for fair, komi in (("2.30", 2.5), ("15.60", 15.5), ("16.00", 15.5)):  # 16 points are the board
+        run.komi.write_text(fair)
+        assert judge_of(run)._deciding_komi == komi
+
+
+def test_a_net_on_a_drive_that_does_not_answer_is_not_beaten_by_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = judging_run(tmp_path, SPRT)
+    _, net = put_net(run, 0), put_net(run, 4)
+    judge, whole = judge_of(run), run.net(net).read_bytes()
+    run.net(net).unlink()
+    run.net(net).symlink_to(tmp_path / "away.onnx")
+    with pytest.raises(FileNotFoundError):
+        judge.step()
+    assert not matches_of(run)
+    (tmp_path / "away.onnx").write_bytes(whole)
+    assert judge.step() and matches_of(run)[0].games == ROUND
+
+
+def test_a_last_net_that_cannot_be_judged_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = judging_run(tmp_path, SPRT)
+    put_net(run, 0), put_net(run, 4)
+    run.komi.write_text("what?")
+    judge_last_net(run, run.settings(), lambda: None)
+    assert "komi: is damaged" in caplog.text and "is not judged" in caplog.text
 
 
 def test_a_match_that_could_not_be_written_is_not_played_again(

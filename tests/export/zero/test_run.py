@@ -105,6 +105,17 @@ def test_a_part_that_was_stopped_does_not_start_again(
     child.end()
 
 
+def test_a_run_that_is_started_with_its_workers_stopped_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = run_of_three_by_three(tmp_path)
+    run.change(span=1.0, span_unit="core-hours")
+    (run.spent / "work-1.json").write_text('{"core_seconds": 3600.0}')  # over at once
+    (run.path / STOP).touch()
+    assert supervise(run) == 0
+    assert f"{run.path / STOP} is there, so that nothing is played" in caplog.text
+
+
 def test_a_part_that_has_failed_all_day_is_still_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

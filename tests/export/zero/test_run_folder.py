@@ -162,6 +162,9 @@ def test_the_window_grows_more_slowly_than_the_run() -> None:
         (["--set", "adam", "true"], "is a run without adam"),
         (["--set", "root_noise", "1.5"], "the value makes no sense"),
         (["--set", "window_power", "0"], "the value makes no sense"),
+        (["--set", "window_power", "1.1"], "the value makes no sense"),
+        (["--set", "gate_elo", "1500"], "the value makes no sense"),
+        (["--set", "seed", str(2**63)], "the value makes no sense"),
         (["--set", "vists", "3"], "no such setting"),
         (["--set", "size", "5"], "no such setting"),
         (["--set", "start", "default"], "no such setting"),
@@ -238,6 +241,54 @@ def test_a_run_goes_on_from_its_net_wherever_that_lies(tmp_path: Path) -> None:
         zero._prepare(run, parser.parse_args([str(run.path), "--from", "small-9x9"]))
 
 
+def test_a_run_goes_on_when_its_net_is_gone(tmp_path: Path) -> None:
+    parser = argparse.ArgumentParser()
+    zero.add_arguments(parser)
+    run, mine = RunFolder(tmp_path / "run"), tmp_path / "mine.onnx"
+    mine.write_bytes(find_net("small").read_bytes())
+    given = parser.parse_args([str(run.path), "--from", str(mine)])
+    zero._prepare(run, given)
+    add_first_net(run, run.settings())
+    mine.unlink()
+    assert zero._prepare(run, given) == {}
+
+
+def test_a_net_that_does_not_fit_the_preset_begins_no_run(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    parser = argparse.ArgumentParser()
+    zero.add_arguments(parser)
+    run = RunFolder(tmp_path / "run")
+    words = [str(run.path), "--from", "small", "--preset", "b6c64"]
+    with pytest.raises(NetFileError, match="no net of this architecture"):
+        zero._prepare(run, parser.parse_args(words))
+    assert not run.path.exists()
+
+
+def test_a_start_that_failed_halfway_can_be_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parser = argparse.ArgumentParser()
+    zero.add_arguments(parser)
+    run = RunFolder(tmp_path / "run")
+    given = parser.parse_args([str(run.path), "--size", "4"])
+
+    def refuse(path: Path, content: str) -> None:
+        raise OSError("No space left")
+
+    with monkeypatch.context() as full:
+        full.setattr("gtp_export.zero.settings.write_whole", refuse)
+        with pytest.raises(OSError, match="No space left"):
+            zero._prepare(run, given)
+    assert zero._prepare(run, given) == {} and run.settings().size == 4
+
+
+def test_a_komi_that_is_set_on_resuming_holds(tmp_path: Path) -> None:
+    run = new_run(tmp_path, komi=2.0)
+    run.komi.write_text("1.03")
+    assert run.fair_komi(run.change(visits=9)) == 1.03
+    assert run.fair_komi(run.change(komi=3.0)) == 3.0
+
+
 def test_a_run_of_no_length_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run_command(["zero", str(tmp_path / "run"), "--core-hours", "0"])
@@ -292,6 +343,7 @@ def test_a_net_that_does_not_see_the_komi_plays_under_one_alone(tmp_path: Path) 
     keeper._seek_komi(header_of([[fair, 1, 5.0, 9, "passes", 0, False]] * 60))
     keeper.close()
     assert run.fair_komi(keeper.settings) == fair
+    assert not run.komi.exists()
 
 
 def test_a_folder_with_something_else_is_left_alone(
@@ -374,6 +426,44 @@ def test_a_damaged_shard_and_one_of_another_game_are_told_once(
     assert any(f"{other}: is a shard of atari-go on 4x4, not of go" in line for line in told)
     assert rows(run, "select name from shards") == [(good.stem,)]
     assert bad.exists() and other.exists()
+
+
+def test_what_a_drive_does_not_give_now_is_taken_in_later(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = new_run(tmp_path)
+    put_match(run, "a", "b", 12.0, True)
+    away = tmp_path / "away"
+    away.mkdir()
+    files = [
+        run.net(put_net(run, 0)),
+        *run.matches.glob("*.json"),
+        write_games(run.shards, 1),
+    ]
+    for file in files:
+        (away / file.name).write_bytes(file.read_bytes())
+        file.unlink()
+        file.symlink_to(away / "of the drive" / file.name)
+    keeper = Coordinator(run)
+    keeper.look()
+    keeper.look()
+    assert len(warnings_of(caplog)) == len(files)
+    assert all(line.endswith("; it is tried again") for line in warnings_of(caplog))
+    (away / "of the drive").symlink_to(away)
+    keeper.look()
+    keeper.close()
+    counts = [rows(run, f"select count(*) from {table}") for table in ("matches", "shards")]
+    assert counts == [[(1,)], [(1,)]] and read_status(run)["problems"] == 0
+    assert (files[0].stem,) in rows(run, "select name from nets")
+
+
+def test_games_of_before_move_no_komi_when_the_catalogue_is_lost(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    for seed in range(4):
+        write_games(run.shards, seed, games=coordinator_module.KOMI_GAMES)
+    keeper = Coordinator(run)
+    keeper.close()
+    assert len(rows(run, "select name from shards")) == 4 and not run.komi.exists()
 
 
 def test_a_match_and_a_net_of_wrong_kinds_are_left_out(
