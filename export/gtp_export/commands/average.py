@@ -1,7 +1,7 @@
 """Write the mean of the weights of nets that learned from one start.
 
-The mean of a net and of what became of it by more training can play better than either. A net that
-is given twice counts twice. The nets are in fp32; quantise the mean afterwards.
+The mean of a net and of what became of it by more training can have a better policy than both. A
+net that is given twice counts twice. The nets are in fp32; quantise the mean afterwards.
 """
 
 import logging

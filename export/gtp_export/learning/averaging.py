@@ -1,7 +1,7 @@
 """The mean of the weights of nets that learned from one start, "Model soups", Wortsman et al. 2022.
 
 Steps of training leave noise in the weights, and what they bring lies on the way from the start to
-the end, so the mean of both can play better than either. Nets of other starts have no such mean.
+the end, so the policy of the mean can be better than both. Nets of other starts have no such mean.
 """
 
 from collections.abc import Iterable, Sequence
