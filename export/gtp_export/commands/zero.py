@@ -167,7 +167,8 @@ def _prepare(run: RunFolder, arguments: argparse.Namespace) -> dict[str, Any]:
     """Write the settings of a new run; return what changes in those of an old one."""
     old = run.settings() if run.settings_file.exists() else None
     given: dict[str, Any] = {} if arguments.span is None else {**arguments.span}
-    if arguments.start is not None and not (old is not None and _is_start(arguments.start, old)):
+    begun = Path("" if old is None else old.start)
+    if arguments.start is not None and Path(arguments.start).absolute() != begun:  # it may be gone
         size = arguments.size or (Settings if old is None else old).size
         given |= _settings_from(arguments.start, size)
     words = {name: getattr(arguments, name) for name in OPTIONS if name != "start"}
@@ -218,11 +219,6 @@ def _settings_from(name: str, size: int) -> dict[str, Any]:
         "licence": info.licence,
         "learned_before": info.trained_on,
     }
-
-
-def _is_start(name: str, old: Settings) -> bool:
-    """Whether a run's option names the file that it went on from, which may be gone by now."""
-    return bool(old.start) and Path(name).absolute() == Path(old.start)
 
 
 def _began_with(run: RunFolder, start: Path) -> bool:

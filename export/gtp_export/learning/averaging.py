@@ -38,20 +38,15 @@ def average_files(plan: AveragePlan) -> NetInfo:
             raise NetFileError(f"{path}: is in {info.precision}; give the net in fp32")
         if (info.encoder, info.heads) != (infos[0].encoder, infos[0].heads):
             raise NetFileError(f"{path}: has not the encoder and the outputs of {plan.nets[0]}")
-    mean = models[0]
-    _average(mean, models, plan.nets)
-    given = {name: getattr(plan, name) for name in ("trained_on", "licence", "strength")}
-    told = {
-        "trained_on": _joined(info.trained_on for info in infos),
-        "licence": _joined(info.licence for info in infos),
-        "strength": "",
-    }
+    mean = _average(models, plan.nets)
     info = replace(
         infos[0],
         name=plan.name or plan.out.stem,
         source=f"mean of the weights of {_joined(info.name for info in infos)}",
+        trained_on=plan.trained_on or _joined(info.trained_on for info in infos),
+        licence=plan.licence or _joined(info.licence for info in infos),
+        strength=plan.strength,
         created_by="gtp-export average",
-        **told | {name: text for name, text in given.items() if text},
     )
     replace_info(mean, info)
     try:
@@ -62,10 +57,9 @@ def average_files(plan: AveragePlan) -> NetInfo:
     return info
 
 
-def _average(
-    mean: onnx.ModelProto, models: Sequence[onnx.ModelProto], paths: Sequence[Path]
-) -> None:
-    """Give a model, which may be one of them, the mean of the floats of several."""
+def _average(models: Sequence[onnx.ModelProto], paths: Sequence[Path]) -> onnx.ModelProto:
+    """Return the first of some models, with the mean of the floats of all."""
+    mean = models[0]
     arrays = [{item.name: item for item in model.graph.initializer} for model in models]
     for path, model, held in zip(paths, models, arrays, strict=True):
         same = held.keys() == arrays[0].keys() and all(
@@ -81,6 +75,7 @@ def _average(
             item.CopyFrom(numpy_helper.from_array(exact, item.name))
         elif any((row != rows[0]).any() for row in rows):
             raise NetFileError(f"{paths[0]}: stores {item.name!r} as integers, which have no mean")
+    return mean
 
 
 def _joined(texts: Iterable[str]) -> str:

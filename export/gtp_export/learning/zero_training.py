@@ -220,14 +220,13 @@ class Learning:
         try:
             found = trainer.step()
         except TrainError:
+            self._trainer, self._owes_net = None, False
             if trainer.steps == self._begun_at:
-                self._trainer, self._owes_net = None, False
                 raise NetFileError(
                     f"{self._folder}: gradients are not finite from the first step on; "
                     "without its checkpoint.pt training begins anew from its start"
                 ) from None
             self._settings = replace(settings, learning_rate=0.5 * settings.learning_rate)
-            self._trainer, self._owes_net = None, False
             logger.warning(
                 f"gradients are no longer finite after {trainer.steps} steps; training goes on "
                 "from its last checkpoint, or its start, at half the rate"

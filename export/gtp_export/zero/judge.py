@@ -200,10 +200,11 @@ class Judge:
 
     def _look(self) -> None:
         for path in self._run.matches.glob("*.json"):
-            if path.stem not in self._matches:
-                with contextlib.suppress(OSError):
-                    if (match := read_match(path)) is not None:
-                        self._matches[path.stem] = match
+            if path.stem in self._matches:
+                continue
+            with contextlib.suppress(OSError):
+                if (match := read_match(path)) is not None:
+                    self._matches[path.stem] = match
 
     def _write(self, match: MatchRecord) -> None:
         self._unwritten = match

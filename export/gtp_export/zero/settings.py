@@ -300,13 +300,13 @@ POSITIVE = (
     *("gate_elo", "gate_games", "judge_visits"),
 )
 """Settings that cannot be 0; no number is negative."""
-SHARES = (
-    *("full_share", "root_noise", "opening_random", "komi_wide_share", "rules_share"),
-    *("stored_share", "resign_share", "resign_winrate", "value_mix", "gate_share", "judge_share"),
-    "window_power",
-)
-"""Settings that cannot be above 1."""
-MOST = dict.fromkeys(SHARES, 1.0) | {"gate_elo": 1000.0, "seed": 2**63 - 1}
+MOST: dict[str, float] = {
+    **dict.fromkeys(("full_share", "root_noise", "opening_random", "komi_wide_share"), 1),
+    **dict.fromkeys(("rules_share", "stored_share", "resign_share", "resign_winrate"), 1),
+    **dict.fromkeys(("value_mix", "gate_share", "judge_share", "window_power"), 1),
+    "gate_elo": 1000,
+    "seed": 2**63 - 1,
+}
 """The highest values of settings that have one."""
 _WITHOUT_COUNT: dict[str, Any] = {
     "komi": 0.0,
