@@ -169,7 +169,7 @@ class Catalogue:
             if net.name in self._known["nets"] or file in self._known["problems"]:
                 continue
             try:
-                readable_net(self._run, net.name)
+                readable_net(self._run.net(net.name))
                 board = self._look(net.name)
             except NetFileError as error:
                 self._add_problem(file, str(error))

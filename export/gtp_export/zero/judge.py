@@ -106,8 +106,9 @@ class Judge:
         verdict: str | None = None
 
         def player(name: str) -> Contestant:
+            file = readable_net(self._run.net(name))
             # OpenVINO compiles longer for a net than a match of it takes.
-            opened = open_net(str(readable_net(self._run, name)), "cpu", ONNX_RUNTIME, threads=1)
+            opened = open_net(str(file), "cpu", ONNX_RUNTIME, threads=1)
             opened.threat_nodes = settings.threat_nodes
             return Contestant(name, opened, limits)
 

@@ -96,14 +96,14 @@ def add_first_net(run: RunFolder, settings: Settings) -> None:
     file.unlink()
 
 
-def readable_net(run: RunFolder, name: str) -> Path:
+def readable_net(file: Path) -> Path:
     """Return a net's file, so that it is no fault of the net if a drive does not answer.
 
     Raises:
         OSError: The file cannot be read now.
     """
-    read_file(run.net(name), MOST_NET_BYTES)
-    return run.net(name)
+    read_file(file, MOST_NET_BYTES)
+    return file
 
 
 def first_net(run: RunFolder) -> Path | None:

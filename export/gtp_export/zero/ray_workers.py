@@ -25,7 +25,7 @@ from gtp_export.span import is_there
 from gtp_export.zero.part import Part
 from gtp_export.zero.settings import MOST_NET_BYTES, RunError, RunFolder, Settings, content_name
 from gtp_export.zero.shards import SUFFIX, store_shard
-from gtp_export.zero.work import STOP, Worker
+from gtp_export.zero.work import Worker
 
 logger = logging.getLogger(__name__)
 
@@ -255,7 +255,7 @@ def ray_run(run: RunFolder, address: str) -> int:
     part.end_with_parent(ending, grace=2.0 * END_SECONDS)
     workers = RayWorkers(run, address)
     try:
-        while not (ending.is_set() or part.is_over or is_there(run.path / STOP)):
+        while not (ending.is_set() or part.is_over or is_there(run.stop)):
             workers.step(0.5, 0 if part.is_halted() else CALLS)
             part.note()
     finally:

@@ -414,6 +414,7 @@ class RunFolder:
         self.playing = path / "playing"
         self.komi = path / "komi"
         self.catalogue = path / "catalogue.sqlite"
+        self.stop = path / "STOP"
 
     def create(self, settings: Settings) -> None:
         """Make the folders and write the settings.

@@ -16,7 +16,6 @@ from gtp_export.zero.judge import judge_last_net
 from gtp_export.zero.part import Attempts
 from gtp_export.zero.settings import NO_GATE, RunFolder
 from gtp_export.zero.status import describe, newest_game, read_status
-from gtp_export.zero.work import STOP
 
 logger = logging.getLogger(__name__)
 
@@ -148,8 +147,8 @@ def _run_parts(run: RunFolder, coordinator: Coordinator, ray: str | None) -> Non
     """Coordinate, with all other parts as children, until the span is over; see `supervise`."""
     children: list[Child] = []
     settings, teller = coordinator.settings, _Teller(run)
-    if is_there(run.path / STOP):
-        logger.warning(f"{run.path / STOP} is there, so that nothing is played")
+    if is_there(run.stop):
+        logger.warning(f"{run.stop} is there, so that nothing is played")
     told = shown = time.monotonic()
     try:
         coordinator.step()  # so that there is a net

@@ -22,7 +22,8 @@ from gtp_engine.evaluators.uniform import UniformEvaluator
 from gtp_engine.games import new_game
 from gtp_export.architectures.presets import find_preset
 from gtp_export.span import is_there
-from gtp_export.zero.part import Part
+from gtp_export.zero.nets import readable_net
+from gtp_export.zero.part import Attempts, Part
 from gtp_export.zero.play import SelfPlay
 from gtp_export.zero.settings import RunFolder, Settings
 from gtp_export.zero.shards import (
@@ -37,8 +38,6 @@ from gtp_export.zero.shards import (
 
 logger = logging.getLogger(__name__)
 
-STOP = "STOP"
-"""A file of this name in a run's folder ends its workers."""
 LOOK_SECONDS = 1.0
 """Between two looks for another net, another komi, and what halts or ends the run."""
 RETRY_SECONDS = 10.0
@@ -70,6 +69,7 @@ class Worker:
         self._net: Path | None = None
         self._refused: Path | None = None
         """A net that cannot be used."""
+        self._attempts = Attempts()
         seed = secrets.randbits(60) if seed is None else seed
         self._encoder = find_preset(self.settings.preset).shape.encoder
         self._earlier: tuple[Evaluator, Path | None] = UniformEvaluator(seed, self._encoder), None
@@ -118,7 +118,7 @@ class Worker:
         part.note(0.0)
 
     def _is_stopped(self) -> bool:
-        return self.ending.is_set() or is_there(self._run.path / STOP)
+        return self.ending.is_set() or is_there(self._run.stop)
 
     def step(self) -> None:
         """Make a step on boards of each size; where the net fails, the one before it plays on."""
@@ -189,12 +189,12 @@ class Worker:
         with contextlib.suppress(OSError, ValueError):
             for play in self._plays:
                 play.komi = self._run.fair_komi(self.settings)
-        with contextlib.suppress(OSError):
+        with self._attempts.one():
             path = self._run.playing_net()
             if path is not None and path not in (self._net, self._refused):
                 try:
                     earlier = self._plays[0].forest.evaluator, self._net
-                    net = open_checked(path, self.settings)
+                    net = open_checked(readable_net(path), self.settings)
                     for play in self._plays:
                         play.use(net, path.stem)
                     self._earlier, self._net = earlier, path

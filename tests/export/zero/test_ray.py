@@ -27,7 +27,6 @@ from gtp_export.zero.part import spent_by
 from gtp_export.zero.ray_workers import Player, RayWorkers, _Seat
 from gtp_export.zero.settings import RunError, RunFolder, content_name, settings_for
 from gtp_export.zero.shards import read_shard
-from gtp_export.zero.work import STOP
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
@@ -300,7 +299,7 @@ def test_nothing_of_ray_is_left_behind_nor_on_stdout(tmp_path: Path, is_killed: 
     if is_killed:
         driver.stdin.close()
     else:
-        (run.path / STOP).touch()
+        run.stop.touch()
     assert driver.stdout is not None and driver.stdout.read() == b""
     assert driver.wait(LONGEST_WAIT) == 0
     end = time.monotonic() + LONGEST_WAIT

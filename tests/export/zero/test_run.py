@@ -24,7 +24,6 @@ from gtp_export.zero.coordinator import Coordinator
 from gtp_export.zero.part import Part
 from gtp_export.zero.settings import RunFolder, settings_for
 from gtp_export.zero.supervisor import Child, supervise
-from gtp_export.zero.work import STOP
 
 LONGEST_WAIT = 300.0
 """Seconds; only a test that fails takes so long."""
@@ -97,7 +96,7 @@ def test_a_part_that_was_stopped_does_not_start_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     run = run_of_three_by_three(tmp_path)
-    (run.path / STOP).touch()
+    run.stop.touch()
     child = Child(run, "work")
     assert child.process.wait(LONGEST_WAIT) == 0
     child.look()
@@ -111,9 +110,9 @@ def test_a_run_that_is_started_with_its_workers_stopped_says_so(
     run = run_of_three_by_three(tmp_path)
     run.change(span=1.0, span_unit="core-hours")
     (run.spent / "work-1.json").write_text('{"core_seconds": 3600.0}')  # over at once
-    (run.path / STOP).touch()
+    run.stop.touch()
     assert supervise(run) == 0
-    assert f"{run.path / STOP} is there, so that nothing is played" in caplog.text
+    assert f"{run.stop} is there, so that nothing is played" in caplog.text
 
 
 def test_a_part_that_has_failed_all_day_is_still_started_again(

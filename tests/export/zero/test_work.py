@@ -26,7 +26,7 @@ from gtp_export.zero.nets import add_first_net
 from gtp_export.zero.settings import RunError, RunFolder, settings_for
 from gtp_export.zero.shards import read_shard
 from gtp_export.zero.status import write_games
-from gtp_export.zero.work import EARLIER_SHARDS, STOP, Worker, earlier_games
+from gtp_export.zero.work import EARLIER_SHARDS, Worker, earlier_games
 
 SIZE = 3
 
@@ -137,7 +137,7 @@ def test_a_full_disk_loses_no_game(
     worker.settings = replace(worker.settings, shard_games=waiting)
     worker.work(0.1)
     assert len(worker.waiting) == waiting
-    (run.path / STOP).touch()
+    run.stop.touch()
     worker.work()
     assert check_shards(run) == waiting
 
@@ -164,6 +164,9 @@ def test_a_net_is_taken_over_and_a_bad_one_refused(
     assert "missing.onnx" in caplog.messages[1]
     assert len(caplog.messages) == 2
     worker.step()
+    run.net(good).rename(run.net("missing"))  # its drive answers again
+    worker.look()
+    assert worker._net == run.net("missing")
 
 
 def test_nets_that_are_played_with_no_more_leave_the_memory(tmp_path: Path) -> None:
@@ -246,7 +249,7 @@ def test_a_stop_ends_the_work_and_writes_what_waits(tmp_path: Path) -> None:
     worker = Worker(run, seed=1)
     step_until(worker, lambda: worker.waiting)
     (run.path / "PAUSE").touch()
-    (run.path / STOP).touch()
+    run.stop.touch()
     worker.work()
     assert check_shards(run) > 0
 
