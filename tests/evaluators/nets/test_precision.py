@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from gtp_engine.evaluators.nets.measurements import (
     remember,
 )
 from gtp_engine.evaluators.nets.net_files import NetFiles
-from gtp_engine.evaluators.nets.net_info import NetFileError
+from gtp_engine.evaluators.nets.net_info import GoldenCase, NetFileError
 from gtp_engine.evaluators.nets.onnx_net import OnnxNet, difference
 from gtp_engine.evaluators.nets.precision import (
     Check,
@@ -29,7 +30,7 @@ from gtp_engine.evaluators.nets.precision import (
     has_to_measure,
     open_best,
 )
-from gtp_engine.evaluators.nets.self_check import Difference
+from gtp_engine.evaluators.nets.self_check import Difference, differences_of
 from gtp_engine.evaluators.runtimes import openvino_runtime
 from gtp_engine.evaluators.runtimes.sessions import AUTO, ONNX_RUNTIME, OPENVINO, OPENVINO_BF16
 
@@ -168,6 +169,28 @@ def test_nothing_is_near_to_what_is_no_number(bad: float) -> None:
     for output, expected in ((good, odd), (odd, good), (odd, odd)):
         assert not Difference("value", *difference(output, expected), tolerance=0.05).is_right
         assert max(0.0, difference(output, expected)[1]) > 0.05, "as it is gathered over cases"
+
+
+@pytest.mark.parametrize(
+    ("kind", "output", "off", "is_right"),
+    [
+        ("int8", "ownership", 3, True),
+        ("int8", "ownership", 4, False),
+        ("int8", "value", 1, False),
+        ("fp32", "ownership", 1, False),
+    ],
+)
+def test_of_hundreds_of_numbers_a_few_may_be_off_where_rounding_is_coarse(
+    kind: str, output: str, off: int, is_right: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = OnnxNet(TINY, "cpu")
+    net.info = replace(net.info, precision=kind)
+    case = net.golden_cases()[-1]
+    changed = case.outputs[output].copy()
+    changed.flat[:off] += 0.2 * max(1.0, np.abs(changed).max())
+    golden = GoldenCase(case.inputs, {**case.outputs, output: changed})
+    monkeypatch.setattr(net, "golden_cases", lambda: [golden])
+    assert all(one.is_right for one in differences_of(net)) == is_right
 
 
 def test_int8_that_does_not_load_is_not_used(files: NetFiles) -> None:

@@ -15,6 +15,9 @@ from gtp_engine.evaluators.runtimes.sessions import ONNX_RUNTIME, OPENVINO_BF16
 FP32_ON_CPU, OTHERWISE = 1e-3, 0.05
 """Largest difference from a recorded output that rounding can explain, relative to the largest
 value; 8 bits, 16 bits and a GPU's shortened fp32 round more."""
+SPARED = 0.01
+"""Share of an output's numbers that may be further off where these round: with other kernels, one
+owner of 361 may be 0.09 off where all others keep to 0.04. Values, being few, have none to spare."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class Difference:
 
     output: str
     absolute: float
-    """Largest difference; infinite where shapes differ or something is no number."""
+    """Largest difference, but for those spared; infinite where shapes differ or something is no
+    number."""
     relative: float
     """The same over the largest recorded value, or over 1 if that is smaller."""
     tolerance: float
@@ -41,14 +45,15 @@ def differences_of(net: OnnxNet) -> list[Difference]:
     Raises:
         NetFileError: The recorded data cannot be read, or the net fails on them.
     """
+    allowed = tolerance(net.info, net.device, net.runtime)
+    spared = SPARED if allowed == OTHERWISE else 0.0
     largest: dict[str, tuple[float, float]] = {}
     for case in net.golden_cases():
         outputs = net.run_feed(case.inputs)
         for name, expected in case.outputs.items():
-            absolute, relative = difference(outputs.get(name), expected)
+            absolute, relative = difference(outputs.get(name), expected, spared)
             before = largest.get(name, (0.0, 0.0))
             largest[name] = (max(before[0], absolute), max(before[1], relative))
-    allowed = tolerance(net.info, net.device, net.runtime)
     return [Difference(name, *pair, allowed) for name, pair in largest.items()]
 
 
