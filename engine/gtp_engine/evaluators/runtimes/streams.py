@@ -179,7 +179,9 @@ class StreamPool:
             size = min(total - done, self.largest)
             if not self._pads:
                 size = part_of(size)
-            rows = {name: array[done : done + size] for name, array in feed.items()}
+            rows = feed
+            if size < total:
+                rows = {name: array[done : done + size] for name, array in feed.items()}
             found = self._run_part(rows, size)
             if found is not None:
                 parts.append(found)
@@ -202,6 +204,8 @@ class StreamPool:
             return None
         finally:
             self._put_back(stream)
+        if size == bucket:
+            return found
         return {name: array[:size] for name, array in found.items()}
 
     def _take(self) -> Stream:
