@@ -249,8 +249,10 @@ def test_integer_weights_keep_to_their_bits(bits: int, limit: int) -> None:
         if tensor.data_type == TensorProto.INT8 and len(tensor.dims) == 4
     ]
     assert len(weights) == len(list_layers(GraphEdit(load_model(TINY))))
+    (stem,) = (one for one in weights if one.shape[1] == 22)
     for one in weights:
-        assert limit - 1 <= np.abs(one.astype(int)).max() <= limit
+        most = 127 if one is stem else limit  # ones and zeros cannot make a sum overflow
+        assert most - 1 <= np.abs(one.astype(int)).max() <= most
 
 
 def test_a_channel_of_hardly_any_weight_keeps_its_bias(tmp_path: Path) -> None:

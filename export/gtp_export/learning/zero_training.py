@@ -302,18 +302,25 @@ class Learning:
         settings, folder = self._settings, self._folder
         NetExport(folder, describe_own(settings, trainer.steps))(trainer.average, "next")
         file, precision = folder / "next.onnx", "fp32"
-        if settings.int8:
-            small = folder / "int8.onnx"
-            try:
-                quantise_file(file, small, QUANTISED)
-                file, precision = small, "int8"
-            except NetFileError as error:
-                logger.info(f"{error}; it stays in fp32")
+        small = self._quantised(file) if settings.int8 else None
+        if small is not None:
+            file, precision = small, "int8"
         losses = {name: round(loss, 4) for name, loss in self._losses.items()}
         samples, positions = trainer.spent.samples, self._shards.positions
         add_net(
             self._run, file, NetRecord("", trainer.steps, samples, positions, losses, precision)
         )
+
+    def _quantised(self, file: Path) -> Path | None:
+        """Return the net in int8, its stem too if it passes so; None if it does not pass."""
+        target = self._folder / "int8.onnx"
+        for keep_fp32 in (("heads",), ("stem", "heads")):
+            try:
+                quantise_file(file, target, replace(QUANTISED, keep_fp32=keep_fp32))
+                return target
+            except NetFileError as error:
+                logger.info(str(error))
+        return None
 
 
 def train_run(run: RunFolder) -> int:

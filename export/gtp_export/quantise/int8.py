@@ -16,7 +16,7 @@ A matrix product reads integers too, but hands floats on: what follows it, such 
 made of integers, and a kernel that turns its sums into floats costs nothing more.
 
 Without VNNI a processor adds two products of uint8 and int8 in 16 bits, which can overflow;
-weights of 7 bits cannot make it.
+weights of 7 bits cannot make it, nor those that planes of ones and zeros are multiplied with.
 """
 
 import copy
@@ -31,6 +31,7 @@ from gtp_engine.evaluators.nets.net_info import SPATIAL_INPUT
 from gtp_export.plans import MIN_MAX, PERCENTILE
 from gtp_export.quantise.folding import conv_bias
 from gtp_export.quantise.graph_edit import GraphEdit
+from gtp_export.quantise.layers import is_planes
 from gtp_export.quantise.ranges import Range
 from gtp_export.quantise.rounding import SMALLEST_STEP, Integers
 
@@ -69,19 +70,13 @@ def tensors_to_watch(edit: GraphEdit, layers: frozenset[str]) -> list[str]:
             found[node.input[0]] = None
             if node.op_type == "Conv":
                 found[result_of(edit, node)] = None
-    return [name for name in found if not is_cast_input(edit, name)]
+    return [name for name in found if not is_planes(edit, name)]
 
 
 def result_of(edit: GraphEdit, conv: onnx.NodeProto) -> str:
     """Return the tensor that a convolution's kernel writes, its relu included."""
     relu = edit.only_consumer(conv.output[0], "Relu")
     return str((conv if relu is None else relu).output[0])
-
-
-def is_cast_input(edit: GraphEdit, tensor: str) -> bool:
-    """Whether a tensor is nothing but the uint8 planes as floats."""
-    node = edit.producer(tensor)
-    return node is not None and node.op_type == "Cast" and node.input[0] == SPATIAL_INPUT
 
 
 def step_of(seen: Range, calibration: str, after_relu: bool) -> Step:
@@ -149,7 +144,7 @@ class _Writer:
     def _twin(self, tensor: str) -> str:
         """Return the tensor that has been through uint8 and back."""
         if tensor not in self._twins:
-            if is_cast_input(self._edit, tensor):
+            if is_planes(self._edit, tensor):
                 self._twins[tensor] = self._planes_twin(tensor)
             else:
                 node = self._edit.producer(tensor)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx
 
-from gtp_engine.evaluators.nets.net_info import META_INPUT, NetFileError
+from gtp_engine.evaluators.nets.net_info import META_INPUT, SPATIAL_INPUT, NetFileError
 from gtp_export.quantise.folding import Floats, conv_weights, is_plain_conv
 from gtp_export.quantise.graph_edit import GraphEdit
 
@@ -57,6 +57,12 @@ def layer_weights(edit: GraphEdit, node: onnx.NodeProto) -> Floats | None:
     weights = edit.constant(node.input[1])
     is_matrix = weights is not None and weights.ndim == 2 and weights.dtype == np.float32
     return weights.T if is_matrix and weights is not None else None
+
+
+def is_planes(edit: GraphEdit, tensor: str) -> bool:
+    """Whether a tensor is nothing but the uint8 planes as floats."""
+    node = edit.producer(tensor)
+    return node is not None and node.op_type == "Cast" and node.input[0] == SPATIAL_INPUT
 
 
 def _token_tensors(edit: GraphEdit) -> set[str]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gtp_engine.evaluators.nets.net_info import NetInfo
 from gtp_export.quantise.graph_edit import GraphEdit, attribute
-from gtp_export.quantise.layers import layer_weights
+from gtp_export.quantise.layers import is_planes, layer_weights
 from gtp_export.quantise.positions import Positions
 from gtp_export.quantise.ranges import tensor_values
 
@@ -47,7 +47,11 @@ def round_weights(
     weight_bits: int,
     positions: Positions,
 ) -> dict[str, Integers]:
-    """Return the weights of some layers, by name, rounded for the inputs of these positions."""
+    """Return the weights of some layers, by name, rounded for the inputs of these positions.
+
+    Args:
+        weight_bits: 7 or 8; a layer that reads the planes has 8 in any case.
+    """
     edit = GraphEdit(model)
     layers = [
         (node, weights)
@@ -68,7 +72,8 @@ def round_weights(
                     met = inputs_met(values, weights, attribute(node, "dilations", (1, 1)))
                     grams[node.name] += met[::SAMPLED].T @ met[::SAMPLED]
         for node, weights in part:
-            found[node.name] = round_matrix(weights, grams[node.name], WEIGHT_LIMIT[weight_bits])
+            bits = 8 if is_planes(edit, node.input[0]) else weight_bits
+            found[node.name] = round_matrix(weights, grams[node.name], WEIGHT_LIMIT[bits])
     return found
 
 

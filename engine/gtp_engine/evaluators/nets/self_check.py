@@ -17,7 +17,7 @@ FP32_ON_CPU, OTHERWISE = 1e-3, 0.05
 value; 8 bits, 16 bits and a GPU's shortened fp32 round more."""
 SPARED = 0.01
 """Share of an output's numbers that may be further off where these round: with other kernels, one
-owner of 361 may be 0.09 off where all others keep to 0.04. Values, being few, have none to spare."""
+owner of 361 may be 0.09 off where all others keep to 0.04. Values, being few, spare none."""
 
 
 @dataclass(frozen=True)
