@@ -43,7 +43,7 @@ class StrengthPlan:
     """Who plays, and what is predicted."""
 
     nets: tuple[Path, ...] = option(
-        "folders of runs with nets, or files", flag="nets", metavar="RUN"
+        "folders of runs with nets, files or names", flag="nets", metavar="RUN|NET"
     )
     opponent: str = option("file or name; has 0 Elo", "small", metavar="NET")
     games: tuple[Path, ...] = option("games to predict", metavar="FILE")

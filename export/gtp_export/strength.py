@@ -30,22 +30,28 @@ from gtp_export.run_settings import keep_settings, read_json
 logger = logging.getLogger(__name__)
 
 
-def find_run_nets(paths: Sequence[Path]) -> dict[str, Path]:
-    """Return net files by name: files, and of a run's folder those in `nets`.
+def list_nets(wanted: Sequence[Path]) -> dict[str, str]:
+    """Return nets by what they are called here: those in `nets` of runs' folders, files and names.
 
     Raises:
-        NetFileError: A folder holds none, or two have the same name.
+        NetFileError: A folder holds none, or two are called the same.
     """
-    found: dict[str, Path] = {}
-    for path in paths:
-        files = sorted((path / "nets").glob("*.onnx")) if path.is_dir() else [path]
-        if not files:
+    found: dict[str, str] = {}
+    for path in wanted:
+        kept = sorted((path / "nets").glob("*.onnx"))
+        if path.is_dir() and not kept:
             raise NetFileError(f"{path}: holds no nets; `train --keep-nets` keeps some")
-        for file in files:
-            if file.stem in found:
-                raise NetFileError(f"{file}: another net has that name")
-            found[file.stem] = file
+        for one in map(str, kept or [path]):
+            name = called(one)
+            if name in found:
+                raise NetFileError(f"{one}: another net has that name")
+            found[name] = one
     return found
+
+
+def called(wanted: str) -> str:
+    """Return what a net given by file or by name is called here."""
+    return Path(wanted).stem if Path(wanted).is_file() else wanted
 
 
 def measure_strength(plan: StrengthPlan) -> str:
@@ -57,10 +63,9 @@ def measure_strength(plan: StrengthPlan) -> str:
         SgfError: There is no game.
         OSError: A file cannot be read or written.
     """
-    nets, opponent = find_run_nets(plan.nets), find_net(plan.opponent, plan.size)
-    anchor = f"opponent {opponent.stem}"
-    players = {name: open_policy(path) for name, path in nets.items()}
-    players[anchor] = open_policy(opponent)
+    anchor = f"opponent {called(plan.opponent)}"
+    nets = list_nets(plan.nets) | {anchor: plan.opponent}
+    players = {name: open_policy(find_net(wanted, plan.size)) for name, wanted in nets.items()}
     games = [path.resolve().name for path in plan.games]
     settings = {name: getattr(plan, name) for name in ("size", "each", "positions", "seed")}
     keep_settings(plan.out, games=games, **settings)
@@ -68,11 +73,14 @@ def measure_strength(plan: StrengthPlan) -> str:
     known: dict[str, Any] = {"nets": {}, "matches": {}, "accuracy": {}}
     if file.exists():
         known |= read_json(file)
-    for name, path in (nets | {anchor: opponent}).items():
-        content = file_hash(path)
+    recorded = read_table(plan.games)
+    # Small boards and large ones may have weights of their own.
+    predicting = {name: find_net(net, recorded.longest_side) for name, net in nets.items()}
+    for name, wanted in nets.items():
+        files = find_net(wanted, plan.size), predicting[name]
+        content = " ".join(dict.fromkeys(map(file_hash, files)))
         if known["nets"].setdefault(name, content) != content:
             raise NetFileError(f"{plan.out}: knows another net as {name}; choose another --out")
-    recorded = read_table(plan.games)
     for number, (one, other) in enumerate(itertools.combinations(players, 2)):
         if f"{one} / {other}" not in known["matches"]:
             generator = np.random.default_rng([plan.seed, number])
@@ -84,7 +92,7 @@ def measure_strength(plan: StrengthPlan) -> str:
     asked = EvaluationPlan(plan.positions, seed=plan.seed)
     for name in players:
         if name not in known["accuracy"]:
-            net = OnnxNet(nets.get(name, opponent), "cpu")
+            net = OnnxNet(predicting[name], "cpu")
             top1 = evaluate_games(net, recorded, asked).get("top1 all")
             if top1 is None:
                 raise NetFileError(f"{name}: the games have no move that this net could name")

@@ -10,7 +10,10 @@ from tests.paths import MODELS, ROOT
 torch = pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
 
+from gtp_export import strength  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402
+from gtp_export.download import file_hash  # noqa: E402
+from gtp_export.evaluation import Figure  # noqa: E402
 
 
 def measure(nets: Path, games: Path, out: Path, *more: str) -> int:
@@ -37,7 +40,7 @@ def test_nets_that_a_run_has_kept_are_rated_and_measured(
     assert [line.split()[0] for line in table] == ["net", *kept, "opponent"]
     assert "+0 (+0 to +0)" in table[-1]
     known = json.loads((out / "strength.json").read_text())
-    assert len(known["matches"]) == 3 and set(known["accuracy"]) == {*kept, "opponent small-9x9"}
+    assert len(known["matches"]) == 3 and set(known["accuracy"]) == {*kept, "opponent small"}
     assert (out / "strength.png").stat().st_size > 1000
     # What is known is not played again.
     del known["matches"][f"{kept[0]} / {kept[1]}"]
@@ -55,6 +58,23 @@ def test_nets_that_a_run_has_kept_are_rated_and_measured(
     another.write_bytes((run / "nets" / f"{kept[1]}.onnx").read_bytes())
     assert measure(another, games, out) == 1
     assert f"knows another net as {kept[0]}; choose" in capsys.readouterr().err
+
+
+def test_names_mean_the_weights_that_fit_a_board(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, top1 = list[str](), Figure(0.5, 0.4, 0.6, positions=20, games=1)
+    monkeypatch.setattr(strength, "OnnxNet", lambda path, device: opened.append(path.stem))
+    monkeypatch.setattr(strength, "evaluate_games", lambda *_: {"top1 all": top1})
+    games = tmp_path / "large.sgf"
+    games.write_text("(;SZ[19];B[pd];W[dp])")
+    assert measure(Path("default"), games, tmp_path / "out") == 0
+    known = json.loads((tmp_path / "out" / "strength.json").read_text())
+    assert [*known["nets"]] == ["default", "opponent small"]
+    assert opened == ["default", "small"]
+    for name, content in zip(("default", "small"), known["nets"].values(), strict=True):
+        files = MODELS / f"{name}-9x9.onnx", MODELS / f"{name}.onnx"
+        assert content == " ".join(map(file_hash, files)), "on 4x4, and in games of 19x19"
 
 
 def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
