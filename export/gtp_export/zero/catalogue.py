@@ -14,8 +14,8 @@ from typing import Any
 from gtp_engine.coords import BLACK, EMPTY, WHITE
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_export.run_settings import read_record
-from gtp_export.zero.nets import NetRecord, list_nets, readable_net
-from gtp_export.zero.settings import RunFolder, Settings
+from gtp_export.zero.nets import NetRecord, list_nets
+from gtp_export.zero.settings import RunFolder, Settings, readable_net
 from gtp_export.zero.shards import (
     Header,
     ShardError,

@@ -22,9 +22,17 @@ from gtp_engine.files import write_whole
 from gtp_engine.go.rules import LONGEST_GAME, Rules
 from gtp_engine.search.stopping import Limits
 from gtp_export.zero.catalogue import GNU_GO, MatchRecord, read_match
-from gtp_export.zero.nets import NetRecord, list_nets, readable_net
+from gtp_export.zero.nets import NetRecord, list_nets
 from gtp_export.zero.part import Attempts, Part, spent_by
-from gtp_export.zero.settings import NO_GATE, SHARE, SPRT, RunFolder, Settings, content_name
+from gtp_export.zero.settings import (
+    NO_GATE,
+    SHARE,
+    SPRT,
+    RunFolder,
+    Settings,
+    content_name,
+    readable_net,
+)
 
 logger = logging.getLogger(__name__)
 

@@ -96,16 +96,6 @@ def add_first_net(run: RunFolder, settings: Settings) -> None:
     file.unlink()
 
 
-def readable_net(file: Path) -> Path:
-    """Return a net's file, so that it is no fault of the net if a drive does not answer.
-
-    Raises:
-        OSError: The file cannot be read now.
-    """
-    read_file(file, MOST_NET_BYTES)
-    return file
-
-
 def first_net(run: RunFolder) -> Path | None:
     """Return the net that a run began with; None before there is one."""
     return next((run.net(net.name) for net in list_nets(run, {}) if net.steps == 0), None)

@@ -493,6 +493,16 @@ class RunFolder:
         return path.read_text(encoding="utf-8").strip() if path.exists() else ""
 
 
+def readable_net(file: Path) -> Path:
+    """Return a net's file, so that it is no fault of the net if a drive does not answer.
+
+    Raises:
+        OSError: The file cannot be read now.
+    """
+    read_file(file, MOST_NET_BYTES)
+    return file
+
+
 def content_name(content: bytes) -> str:
     """Return the name of a file that is named by its hash, without a suffix."""
     return hashlib.sha256(content).hexdigest()[:16]

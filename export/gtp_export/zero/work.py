@@ -22,10 +22,9 @@ from gtp_engine.evaluators.uniform import UniformEvaluator
 from gtp_engine.games import new_game
 from gtp_export.architectures.presets import find_preset
 from gtp_export.span import is_there
-from gtp_export.zero.nets import readable_net
 from gtp_export.zero.part import Attempts, Part
 from gtp_export.zero.play import SelfPlay
-from gtp_export.zero.settings import RunFolder, Settings
+from gtp_export.zero.settings import RunFolder, Settings, readable_net
 from gtp_export.zero.shards import (
     SUFFIX,
     LearnedGame,

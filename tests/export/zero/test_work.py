@@ -5,6 +5,7 @@ import gc
 import os
 import random
 import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -279,6 +280,12 @@ def wait_for_shard(run: RunFolder, process: "subprocess.Popen[bytes]", more_than
     while len(shards_of(run)) <= more_than:
         assert process.poll() is None, process.communicate()[1].decode()
         time.sleep(0.01)
+
+
+def test_a_worker_loads_neither_torch_nor_onnx() -> None:
+    ask = "import sys, gtp_export.zero.work; print({'torch', 'onnx'} & {*sys.modules})"
+    found = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True)
+    assert found.stdout.strip() == "set()", found.stderr
 
 
 def test_a_worker_ends_with_whoever_started_it(tmp_path: Path) -> None:
