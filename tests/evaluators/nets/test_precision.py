@@ -271,9 +271,17 @@ def test_a_measurement_is_a_ratio_of_processor_times(
     files: NetFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turns = itertools.cycle([3.0, 1.5])
-    monkeypatch.setattr(precision, "_seconds", lambda work: (work(), next(turns))[1])
+    monkeypatch.setattr(precision, "_turn", lambda net, feed: next(turns))
     check = int8_check(files)
     assert check.is_right and check.speed_up == pytest.approx(2.0)
+
+
+def test_the_first_run_of_a_turn_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    net, runs = OnnxNet(TINY, "cpu"), list[object]()
+    monkeypatch.setattr(net, "run_feed", runs.append)
+    monkeypatch.setattr(precision, "cpu_clock", lambda: float(len(runs)))
+    assert precision._turn(net, {}) == precision.RUNS
+    assert len(runs) == precision.RUNS + 1
 
 
 def test_a_net_has_to_be_measured_once(files: NetFiles, monkeypatch: pytest.MonkeyPatch) -> None:
