@@ -65,7 +65,9 @@ def measure_strength(plan: StrengthPlan) -> str:
     """
     anchor = f"opponent {called(plan.opponent)}"
     nets = list_nets(plan.nets) | {anchor: plan.opponent}
-    players = {name: open_policy(find_net(wanted, plan.size)) for name, wanted in nets.items()}
+    # Small boards and large ones may have weights of their own.
+    playing = {name: find_net(net, plan.size) for name, net in nets.items()}
+    players = {name: open_policy(path) for name, path in playing.items()}
     games = [path.resolve().name for path in plan.games]
     settings = {name: getattr(plan, name) for name in ("size", "each", "positions", "seed")}
     keep_settings(plan.out, games=games, **settings)
@@ -74,11 +76,9 @@ def measure_strength(plan: StrengthPlan) -> str:
     if file.exists():
         known |= read_json(file)
     recorded = read_table(plan.games)
-    # Small boards and large ones may have weights of their own.
     predicting = {name: find_net(net, recorded.longest_side) for name, net in nets.items()}
-    for name, wanted in nets.items():
-        files = find_net(wanted, plan.size), predicting[name]
-        content = " ".join(dict.fromkeys(map(file_hash, files)))
+    for name in nets:
+        content = " ".join(map(file_hash, dict.fromkeys((playing[name], predicting[name]))))
         if known["nets"].setdefault(name, content) != content:
             raise NetFileError(f"{plan.out}: knows another net as {name}; choose another --out")
     for number, (one, other) in enumerate(itertools.combinations(players, 2)):

@@ -319,7 +319,7 @@ class Learning:
                 quantise_file(file, target, replace(QUANTISED, keep_fp32=keep_fp32))
                 return target
             except NetFileError as error:
-                logger.info(str(error))
+                logger.info(f"{error}; more stays in fp32")
         return None
 
 

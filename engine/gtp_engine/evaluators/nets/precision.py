@@ -49,7 +49,7 @@ RUNS = 3
 take turns drive each other out, as nobody does in a search."""
 BATCHES = (1, 8)
 """Rows that ways are timed with."""
-MEASURED = "the fastest of turns of 3 runs, after one"
+MEASURED = f"the fastest of turns of {RUNS} runs, after one"
 """How; what was remembered of measurements of another kind is not taken."""
 RUNTIME_VARIABLE = "GTP_ENGINE_RUNTIME"
 """Names the runtime that is taken where none is asked for."""
