@@ -33,7 +33,7 @@ def remember(cache: EvaluationCache, batch: EvalBatch, *slots: int) -> None:
 def missing(cache: EvaluationCache, batch: EvalBatch) -> list[int]:
     """Look all slots up and return those that are not there."""
     slots = np.zeros(len(batch.slots["position_hash"]), np.int64)
-    return slots[: look_up(cache, batch, len(slots), *TABLES, slots)].tolist()
+    return slots[: look_up(cache, batch, 0, len(slots), *TABLES, slots)].tolist()
 
 
 def test_a_hit_gives_back_what_was_stored_for_moves_in_any_order() -> None:

@@ -1,5 +1,6 @@
 """What a net of five in a row is shown, and how its word gives way to what is read out."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -85,8 +86,8 @@ def test_a_net_gives_way_to_what_is_read_out(five_net: Net) -> None:
     ]
     for slot, game in enumerate(games):
         evaluator.encode(batch, slot, game.history, game.ply, game.rules.flags, 0, 0.0)
-    for _ in range(2):  # computed, then remembered
-        evaluator.evaluate(batch, 3)
+    for judge in (evaluator.evaluate, evaluator.evaluate, partial(evaluator.recall, first=0)):
+        judge(batch, n=3)  # computed, then remembered
         assert batch.n_moves.tolist() == [1, 1, 223] and batch.value[0] == 1.0
         assert games[1].name(int(batch.moves[1, 0])) == "a5"
         assert abs(batch.value[1]) < 1 and abs(batch.value[2]) < 1

@@ -15,7 +15,7 @@ from tests.paths import TINY, TINY_NET
 from gtp_engine.coords import BLACK, WHITE, point_at
 from gtp_engine.evaluators import net_evaluator
 from gtp_engine.evaluators.decoding import prior_by_action
-from gtp_engine.evaluators.eval_batch import EvalBatch, new_eval_batch
+from gtp_engine.evaluators.eval_batch import EvalBatch, move_slot, new_eval_batch
 from gtp_engine.evaluators.human_profile import N_META, HumanProfile
 from gtp_engine.evaluators.net_evaluator import (
     CACHE_SHARES,
@@ -200,6 +200,32 @@ def test_hits_and_misses_of_one_batch_go_to_their_slots() -> None:
         assert batch.value[slot] == pytest.approx(float(alone[slot].value[0]), abs=1e-6)
         n = int(batch.n_moves[slot])
         np.testing.assert_allclose(batch.priors[slot, :n], alone[slot].priors[0, :n], rtol=CODED)
+
+
+def test_what_is_remembered_can_be_had_before_a_batch_is_evaluated() -> None:
+    evaluator = NetEvaluator(OnnxNet(TINY, "cpu"), streams=1, max_batch=8)
+    position, other = position_of(DIAGRAMS[0]), Position(5)
+    first = evaluated(evaluator, position, use_cache=True)
+    batch = evaluator.new_batch(4, 5, 5)
+    for slot, one in enumerate((other, other, position, other)):
+        evaluator.encode(batch, slot, one.history, one.ply, one.rules.flags, 0, 0.0)
+    assert list(evaluator.recall(batch, 1, 3)) == [1, 3]
+    n = int(batch.n_moves[2])
+    np.testing.assert_allclose(batch.priors[2, :n], first.priors[0, :n], rtol=CODED)
+    assert batch.value[2] == first.value[0] and batch.lead[2] == first.lead[0]
+    assert evaluator.batcher.evaluations == 1 and evaluator.cache_hits == 1
+    move_slot(batch, 2, 0)
+    np.testing.assert_array_equal(batch.spatial[0], batch.spatial[2])
+    assert batch.slots[0] == batch.slots[2] and (batch.moves[0] == batch.moves[2]).all()
+    evaluator.clear_cache()
+    assert list(evaluator.recall(batch, 1, 3)) == [1, 2, 3]
+
+
+def test_what_is_added_to_a_net_is_not_remembered() -> None:
+    evaluator = NetEvaluator(OnnxNet(TINY, "cpu"), streams=1, max_batch=8)
+    evaluator.adds_to_net = True
+    batch = evaluated(evaluator, position_of(DIAGRAMS[0]), use_cache=True)
+    assert list(evaluator.recall(batch, 0, 1)) == [0]
 
 
 def test_an_optimism_that_a_net_does_not_know_makes_no_other_question() -> None:

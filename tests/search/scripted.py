@@ -2,7 +2,7 @@
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,33 @@ class SlowEvaluator(FakeEvaluator):
         """Wait, then evaluate."""
         self._pause.wait(self._seconds)
         super().evaluate(batch, n, use_cache=use_cache)
+
+
+class RememberingEvaluator(FakeEvaluator):
+    """Remembers the positions of which it was asked, and the sizes of the batches."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self.batches: list[int] = []
+        self.recalled = 0
+        self._known: set[bytes] = set()
+
+    def recall(self, batch: EvalBatch, first: int, n: int) -> Sequence[int]:
+        """Let those slots lie whose positions are known: `encode` has judged all."""
+        slots = range(first, first + n)
+        unknown = [slot for slot in slots if self._key(batch, slot) not in self._known]
+        self.recalled += n - len(unknown)
+        return unknown
+
+    def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
+        """Learn the positions of the first n slots."""
+        self.batches.append(n)
+        if use_cache:
+            self._known.update(self._key(batch, slot) for slot in range(n))
+
+    def _key(self, batch: EvalBatch, slot: int) -> bytes:
+        n_moves = int(batch.n_moves[slot])
+        return batch.moves[slot, :n_moves].tobytes() + batch.priors[slot, :n_moves].tobytes()
 
 
 class MirrorEvaluator(FakeEvaluator):

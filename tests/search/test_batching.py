@@ -197,8 +197,8 @@ def test_reports_come_after_every_step_that_is_due() -> None:
 def test_a_stop_ends_one_search_at_the_next_step() -> None:
     evaluator = FakeEvaluator()
     stop = threading.Event()
-    endless = begin(evaluator, Position(5), Limits(stop=stop))
-    other = begin(evaluator, Position(5), Limits(visits=12))
+    endless = begin(evaluator, Position(9), Limits(stop=stop))
+    other = begin(evaluator, Position(9), Limits(visits=12))
     batcher = TreeBatcher(evaluator)
     for _ in range(4):
         batcher.step([endless, other])

@@ -1,7 +1,10 @@
 """Many searches in one tree: each does what a search by itself does."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from tests.search.scripted import RememberingEvaluator
 
 from gtp_engine.coords import PASS, point_to_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
@@ -16,7 +19,7 @@ from gtp_engine.search.learning import count_policy, forced_playouts
 from gtp_engine.search.params import SearchParams
 from gtp_engine.search.search import Search
 from gtp_engine.search.stopping import Limits
-from gtp_engine.search.tree import FREE, N_NODES, children_of
+from gtp_engine.search.tree import FREE, N_NODES, TERMINAL, children_of
 
 SIZE = 5
 RULES = Rules(friendly_pass_ok=False, komi=0.5)
@@ -36,7 +39,7 @@ class Recorder(FakeEvaluator):
         super().evaluate(batch, n, use_cache=use_cache)
 
 
-def new_forest(seats: int, evaluator: FakeEvaluator | None = None, **params: float) -> Forest:
+def new_forest(seats: int, evaluator: FakeEvaluator | None = None, **params: Any) -> Forest:
     return Forest(evaluator or FakeEvaluator(), SIZE, SIZE, seats, SearchParams(**params), seed=3)
 
 
@@ -100,6 +103,40 @@ def test_roots_are_evaluated_together() -> None:
     assert evaluator.batches[0] == 6
     assert len(evaluator.batches) <= 8  # later ones are smaller where games have ended
     assert sum(evaluator.batches) == forest.evaluations > 24
+
+
+@pytest.mark.parametrize("gumbel", [0, 4])
+def test_seats_whose_leaves_are_known_take_others(gumbel: int) -> None:
+    """Roots too; the last searches, of which everything is known, need no batch."""
+    evaluator = RememberingEvaluator()
+    results = []
+    for use_cache in (False, True, True):
+        evaluator.batches.clear()
+        forest = new_forest(6, evaluator, use_cache=use_cache)
+        for seat in range(6):
+            forest.sit(seat, started(8, seat // 2).branch(200))  # each twice
+            forest.begin(seat, RootPlan(40, gumbel=gumbel))
+        finish(forest, range(6))
+        check_nodes(forest, range(6))
+        found = [forest.result(seat) for seat in range(6)]
+        results.append([(one.counts.tolist(), one.value) for one in found])
+        assert forest.evaluations == sum(evaluator.batches)
+    if not gumbel:  # otherwise candidates are drawn, in the order in which roots become known
+        assert results[0] == results[1] == results[2]
+    assert sum(evaluator.batches) < (1 if not gumbel else 100)
+
+
+def test_every_search_that_is_not_over_has_a_leaf_in_the_batch() -> None:
+    evaluator = RememberingEvaluator()
+    forest = new_forest(8, evaluator)
+    for seat in range(8):
+        forest.sit(seat, started(18, seat).branch(200))
+        forest.begin(seat, RootPlan(10_000))
+    for _ in range(60):
+        forest.step()
+    assert evaluator.recalled + (forest._tree.nodes["state"] == TERMINAL).sum() > 40
+    assert not any(forest.is_over(seat) for seat in range(8))
+    assert sum(n == 8 for n in evaluator.batches) >= 58
 
 
 def test_what_is_known_of_a_move_is_kept_and_the_rest_freed() -> None:

@@ -9,7 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.go.diagrams import position_of
-from tests.search.scripted import FailingEvaluator, FlatEvaluator, MirrorEvaluator
+from tests.search.scripted import (
+    FailingEvaluator,
+    FlatEvaluator,
+    MirrorEvaluator,
+    RememberingEvaluator,
+)
 from tests.search.trees import (
     assert_legal,
     assert_sound,
@@ -32,7 +37,7 @@ from gtp_engine.go.symmetry import N_SYMMETRIES, transform
 from gtp_engine.search import shared_tree
 from gtp_engine.search.analysis import Analysis
 from gtp_engine.search.params import SearchParams
-from gtp_engine.search.playout import back_up_end, mark
+from gtp_engine.search.playout import MAX_REPEATS, back_up_end, mark
 from gtp_engine.search.pruning import drop_moves
 from gtp_engine.search.request import AvoidRule, ReportRequest
 from gtp_engine.search.root import adjust_priors
@@ -77,6 +82,57 @@ def searched(position: Position, playouts: int) -> Search:
 
 def child_of(search: Search, move: int) -> int:
     return next(child for at, child, _ in children_of(search.tree, search.root) if at == move)
+
+
+# What the evaluator remembers --------------------------------------------------------------------
+
+SOME_MOVES = AvoidRule(BLACK, frozenset([PASS, 7, 8, 15]), depth=5)
+"""Kept from Black for some plies."""
+
+
+@pytest.mark.parametrize("avoid", [(), (SOME_MOVES,)])
+def test_leaves_that_are_remembered_change_nothing_but_the_batches(
+    avoid: tuple[AvoidRule, ...],
+) -> None:
+    position = Position(5, rules=TROMP_TAYLOR)
+    trees = []
+    evaluator = RememberingEvaluator()
+    for params in (SearchParams(use_cache=False), SearchParams(), SearchParams()):
+        evaluator.batches.clear()
+        search = Search(evaluator, replace(params, policy_temperature=1.3))
+        search.set_position(position, avoid=avoid)
+        assert search.run(Limits(playouts=400)).visits == 400
+        assert_sound(search.tree)
+        trees.append(search.tree.nodes[["visits", "value_sum", "lead_sum"]].copy())
+    without, while_learning, from_memory = trees
+    np.testing.assert_array_equal(without, while_learning)
+    np.testing.assert_array_equal(without, from_memory)
+    assert evaluator.batches == [1]  # of the last search: its root
+
+
+def test_batches_are_full_where_leaves_are_known() -> None:
+    evaluator = RememberingEvaluator()
+    position = Position(5, rules=TROMP_TAYLOR)
+    for visits in (500, 3_000):
+        search = Search(evaluator, batch=4)
+        search.set_position(position)
+        search.run(Limits(visits=50))
+        evaluator.batches.clear()
+        assert search.run(Limits(visits=visits)).visits == visits
+    assert evaluator.recalled > 100 and (search.tree.nodes["state"] == TERMINAL).sum() > 100
+    assert_sound(search.tree)
+    assert sum(n == 4 for n in evaluator.batches) > 0.9 * len(evaluator.batches)
+
+
+def test_a_search_whose_leaves_are_all_known_still_reports_and_stops() -> None:
+    evaluator = RememberingEvaluator()
+    heard: list[int] = []
+    for _ in range(2):
+        heard.clear()
+        search = Search(evaluator, batch=4)
+        search.set_position(Position(5))
+        search.run(Limits(visits=3_000), ReportRequest(0.0, lambda one: heard.append(one.visits)))
+    assert max(np.diff(heard)) <= 2 * (MAX_REPEATS + 4)
 
 
 # Memory ------------------------------------------------------------------------------------------

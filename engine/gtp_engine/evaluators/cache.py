@@ -70,12 +70,13 @@ def clear_cache(cache: EvaluationCache) -> None:
 def look_up(
     cache: EvaluationCache,
     batch: EvalBatch,
+    first: int,
     n: int,
     symmetry_maps: npt.NDArray[np.int16],
     actions: npt.NDArray[np.int16],
     missing: npt.NDArray[np.int64],
 ) -> int:
-    """Fill the first n slots' results from the cache where it has them.
+    """Fill the results of n slots from the cache where it has them.
 
     Args:
         batch: The batch; hashes, moves and canonical symmetries of the slots are written.
@@ -87,7 +88,7 @@ def look_up(
         How many it does not have.
     """
     n_missing = 0
-    for slot in range(n):
+    for slot in range(first, first + n):
         key = uint64(batch.slots[slot]["position_hash"][0])
         at = int64(cache.places[int64(key & uint64(cache.places.shape[0] - 1))]) - 1
         if (

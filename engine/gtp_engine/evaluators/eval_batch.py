@@ -97,6 +97,12 @@ def new_eval_batch(
     )
 
 
+def move_slot(batch: EvalBatch, slot: int, to: int) -> None:
+    """Put all that a slot holds into another one."""
+    for array in batch:
+        array[to] = array[slot]
+
+
 def average_slots(batch: EvalBatch, n: int) -> None:
     """Give the first slot the mean of the results of the first n, all of one position."""
     numbers = batch.value, batch.no_result, batch.lead, batch.stdev

@@ -56,6 +56,9 @@ class Evaluator(Protocol):
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
         """Return the workers of one search and the leaves of each; given numbers stay."""
 
+    def recall(self, batch: EvalBatch, first: int, n: int) -> Sequence[int]:
+        """Fill in the results of n slots where they are remembered; return the other slots."""
+
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Fill in the results of the first n slots; may block while others' batches run.
 
@@ -94,6 +97,10 @@ class NetlessEvaluator:
     def suggest(self, threads: int | None, batch: int | None) -> tuple[int, int]:
         """Return the workers of one search and the leaves of each: 1 where they are not given."""
         return threads or 1, batch or 1
+
+    def recall(self, batch: EvalBatch, first: int, n: int) -> Sequence[int]:
+        """Return all n slots: nothing is remembered."""
+        return range(first, first + n)
 
     def evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool = True) -> None:
         """Leave the slots as they are: `encode` has said it all."""

@@ -44,6 +44,8 @@ def _mix(batch: EvalBatch, n: int, points: npt.NDArray[np.int16], share: float) 
 class ShapedEvaluator(NetEvaluator):
     """A net whose policy and value are mixed with those of the shapes; see `Evaluator`."""
 
+    adds_to_net = True
+
     def __init__(self, *served: Any, share: float) -> None:
         """Serve a net.
 

@@ -1,9 +1,10 @@
 """A net as an evaluator: encode, look up, evaluate in batches, decode, remember."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -170,6 +171,9 @@ def _begin_slot(
 class NetEvaluator:
     """Evaluates positions with one net on one device, for any number of threads."""
 
+    adds_to_net = False
+    """Whether `evaluate` adds to what the net says, so that what is remembered is not all."""
+
     def __init__(self, net: Net, streams: int, max_batch: int, cache_mb: int = CACHE_MB) -> None:
         """Serve a net.
 
@@ -329,29 +333,39 @@ class NetEvaluator:
         Raises:
             NetFileError: The net failed.
         """
-        self._evaluate(batch, n, use_cache=use_cache)
-        if self._has_known_results:
-            known = batch.slots["known_result"][:n]
-            batch.value[:n] = np.where(known != 0, known, batch.value[:n])
+        missing = self._look_up(batch, 0, n) if use_cache else np.arange(n)
+        if len(missing):
+            rows = slice(n) if len(missing) == n else missing
+            raw = self.batcher.evaluate(batch.spatial[rows], batch.features[rows])
+            self._finish(batch, missing, raw, keep=use_cache)
+        self._put_known_results(batch, 0, n)
 
-    def _evaluate(self, batch: EvalBatch, n: int, *, use_cache: bool) -> None:
+    def recall(self, batch: EvalBatch, first: int, n: int) -> Sequence[int]:
+        """Fill in the results of n slots where they are remembered; return the other slots."""
+        if self.adds_to_net:
+            return range(first, first + n)
+        missing = self._look_up(batch, first, n)
+        self._put_known_results(batch, first, n)
+        return cast("list[int]", missing.tolist())
+
+    def _look_up(self, batch: EvalBatch, first: int, n: int) -> npt.NDArray[np.int64]:
+        """Fill in what the net is remembered to have said of n slots; return the other slots."""
+        if not self._cache_bytes:
+            return np.arange(first, first + n)
         height, width = batch.spatial.shape[2:]
-        if not use_cache or not self._cache_bytes:
-            raw = self.batcher.evaluate(batch.spatial[:n], batch.features[:n])
-            self._finish(batch, np.arange(n), raw)
-            return
         cache = self._cache(width, height)
         tables = point_table(width, height), action_table(width, height)
-        found = np.empty(n, np.int64)
+        missing = np.empty(n, np.int64)
         with self._guard:
-            n_missing = int(look_up(cache, batch, n, *tables, found))
+            n_missing = int(look_up(cache, batch, first, n, *tables, missing))
             self.cache_hits += n - n_missing
-        if not n_missing:
-            return
-        missing = found[:n_missing]
-        rows = slice(n) if n_missing == n else missing
-        raw = self.batcher.evaluate(batch.spatial[rows], batch.features[rows])
-        self._finish(batch, missing, raw, keep=True)
+        return missing[:n_missing]
+
+    def _put_known_results(self, batch: EvalBatch, first: int, n: int) -> None:
+        """Put what the game itself knows of some slots in the place of what the net says."""
+        if self._has_known_results:
+            known, value = batch.slots["known_result"][first:][:n], batch.value[first:][:n]
+            value[:] = np.where(known != 0, known, value)
 
     def _finish(
         self, batch: EvalBatch, slots: npt.NDArray[np.int64], raw: RawOutputs, *, keep: bool = False

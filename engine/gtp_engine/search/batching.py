@@ -69,7 +69,7 @@ class TreeBatcher:
         filled = 0
         for run in runs:
             try:
-                n = run.leader.encode(batch, filled, run.leader.select())
+                n = run.leader.fill(batch, filled)
             except Exception as error:  # such as want of memory for a larger tree
                 failures[run] = error
                 continue

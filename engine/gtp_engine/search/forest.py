@@ -2,6 +2,7 @@
 
     select      one call for all: each search goes down its tree to a leaf, which may be its root
     encode      each leaf is played out on a branch of its game and written into one eval batch
+    recall      leaves that are known, ends of games too, are backed up, and others selected
     evaluate    ask the net once for all                                       (evaluators)
     expand      one call for all; back up likewise
 
@@ -10,6 +11,7 @@ scratch. A `Search` would begin, end and lock each of them by itself. What a roo
 while a net learns stands in `learning.py`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import OVER, action_to_point
-from gtp_engine.evaluators.eval_batch import EvalBatch
+from gtp_engine.evaluators.eval_batch import EvalBatch, move_slot
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.kernels import hot_kernel, int64, kernel
 from gtp_engine.search.choice import utility_of
@@ -66,6 +68,12 @@ from gtp_engine.search.tree import (
 FIRST_NODES = 4096
 """Room of a new forest; it grows."""
 
+NONE, FOUND, ENCODED = 0, 1, 2
+"""Nothing to evaluate; a leaf just selected; one that waits for its evaluation."""
+
+MAX_ROUNDS = 8
+"""Of selections in one step, where leaves turn out to be known."""
+
 SEAT = np.dtype(
     [
         ("center_white", np.float64),  # White's lead around which points count
@@ -74,7 +82,7 @@ SEAT = np.dtype(
         ("visits", np.int32),  # of the root at which the search is over; 0 for no search
         ("gumbel", np.int32),  # candidates of a Gumbel root; 0 for a plain one
         ("begun", np.int32),  # visits of a Gumbel root when its playouts began
-        ("is_leaf", np.uint8),  # whether the path of the seat ends at a leaf to be evaluated
+        ("leaf", np.uint8),  # what is at the end of the seat's path: NONE, FOUND or ENCODED
     ],
     align=True,
 )
@@ -154,6 +162,7 @@ class Forest:
     def reset(self) -> None:
         """Forget all that is known, as after a net has failed; games and plans stay."""
         clear_tree(self._tree)
+        self._seats["leaf"] = NONE
         for seat, branch in enumerate(self._branches):
             if branch is not None:
                 self._plant(seat)
@@ -248,6 +257,24 @@ class Forest:
         Raises:
             NetFileError: The net failed; `reset` before anything else.
         """
+        taken: list[int] = []
+        for _ in range(MAX_ROUNDS):
+            found, is_full = self._select()
+            before = len(taken)
+            self._encode(found, taken)
+            if not is_full and len(taken) - before == len(found):
+                break  # each search that is not over waits for an evaluation
+        if taken:
+            self.evaluator.evaluate(self._batch, len(taken), use_cache=self.params.use_cache)
+            self.evaluations += len(taken)
+            self._expand(range(len(taken)), taken)
+
+    def _select(self) -> tuple[list[int], bool]:
+        """Select leaves for all searches that have none.
+
+        Returns:
+            Their seats, and whether the tree was full, so that some have found none.
+        """
         params = self.params
         is_full = select_all(
             self._tree,
@@ -260,27 +287,47 @@ class Forest:
         )
         if is_full:
             self._grow()
-        leaves = np.flatnonzero(self._seats["is_leaf"]).tolist()
-        taken = np.empty(len(leaves), np.int64)
-        n = 0
-        for seat in leaves:
+        return np.flatnonzero(self._seats["leaf"] == FOUND).tolist(), bool(is_full)
+
+    def _encode(self, found: list[int], taken: list[int]) -> None:
+        """Encode the leaves found, or back up those that are known.
+
+        Args:
+            taken: The seats of the slots filled; receives those of the other leaves.
+        """
+        begin = len(taken)
+        for seat in found:
             branch = self._branches[seat]
             assert branch is not None
-            symmetries = branch.symmetries if params.random_symmetry else 1
+            symmetries = branch.symmetries if self.params.random_symmetry else 1
             ply, symmetry = branch.follow(self._paths, seat, 0, symmetries, self._seed)
             if symmetry == OVER:
                 back_up_end(self._tree, self._paths, seat, branch.white_lead(ply))
+                self._seats[seat]["leaf"] = NONE
                 continue
             history, rules = branch.history, branch.rules
-            self.evaluator.encode(self._batch, n, history, ply, rules, symmetry, 0.0)
-            taken[n] = seat
-            n += 1
-        if not n:
+            self.evaluator.encode(self._batch, len(taken), history, ply, rules, symmetry, 0.0)
+            taken.append(seat)
+        fresh = taken[begin:]
+        self._seats["leaf"][fresh] = ENCODED
+        if not fresh or not self.params.use_cache:
             return
-        self.evaluator.evaluate(self._batch, n, use_cache=params.use_cache)
-        self.evaluations += n
-        expand_all(self._tree, self._batch, self._paths, taken[:n])
-        for seat in taken[:n].tolist():
+        unknown = self.evaluator.recall(self._batch, begin, len(fresh))
+        if len(unknown) == len(fresh):
+            return
+        known = sorted(set(range(begin, len(taken))).difference(unknown))
+        self._expand(known, [taken[slot] for slot in known])
+        for to, slot in enumerate(unknown, start=begin):
+            if to != slot:
+                move_slot(self._batch, slot, to)
+                taken[to] = taken[slot]
+        del taken[begin + len(unknown) :]
+
+    def _expand(self, slots: Sequence[int], seats: list[int]) -> None:
+        """Put the evaluations of some slots into the trees of their seats."""
+        expand_all(self._tree, self._batch, self._paths, np.array(slots), np.array(seats))
+        self._seats["leaf"][seats] = NONE
+        for seat in seats:
             if self._paths[seat]["length"] == 1:
                 self._prepare(seat)
 
@@ -350,12 +397,12 @@ def select_all(
     numbers: PuctNumbers,
     score: ScoreUtility,
 ) -> bool:
-    """Select a leaf in every search that is not over; say whether the tree is full.
+    """Select a leaf in every search that has none and is not over; say whether the tree is full.
 
     Playouts to ends of games that are known are backed up at once.
 
     Args:
-        seats: [G] of SEAT; `is_leaf` is written.
+        seats: [G] of SEAT; `leaf` is written.
         candidates: [G, A + 1] for Gumbel roots.
         schedules: [G, playouts] `considered_visits` for Gumbel roots.
         score: How points count; the center is each seat's own.
@@ -363,7 +410,9 @@ def select_all(
     is_full = False
     for i in range(seats.shape[0]):
         seat = seats[i]
-        seat["is_leaf"] = 0
+        if seat["leaf"] == ENCODED:
+            continue
+        seat["leaf"] = NONE
         root = int64(seat["root"])
         record = tree.nodes[root]
         path = paths[i]
@@ -383,7 +432,7 @@ def select_all(
                 if kind == AGAIN:
                     back_up_again(tree, path)
             if kind == LEAF:
-                seat["is_leaf"] = 1
+                seat["leaf"] = FOUND
             elif kind == FULL:
                 is_full = True
     return is_full
@@ -430,7 +479,13 @@ def read_children(
 
 
 @hot_kernel
-def expand_all(tree: Tree, batch: EvalBatch, paths: Paths, seats: npt.NDArray[np.int64]) -> None:
-    """Expand and back up the leaves of some seats, whose evaluations are the first of a batch."""
-    for slot in range(seats.shape[0]):
-        expand_leaf(tree, batch, int64(slot), paths[seats[slot]], int64(1))
+def expand_all(
+    tree: Tree,
+    batch: EvalBatch,
+    paths: Paths,
+    slots: npt.NDArray[np.int64],
+    seats: npt.NDArray[np.int64],
+) -> None:
+    """Expand and back up the leaves of some seats, whose evaluations lie in these slots."""
+    for i in range(slots.shape[0]):
+        expand_leaf(tree, batch, slots[i], paths[seats[i]], int64(1))

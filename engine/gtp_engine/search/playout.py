@@ -2,6 +2,7 @@
 
     select      follow PUCT from the root to a new leaf, and mark the path as in flight
     encode      play the path's moves on a game of one's own, and write the leaf into an eval batch
+    recall      leaves whose evaluation is remembered need no net              (evaluators)
     evaluate    ask the net                                                    (evaluators)
     expand      give the leaf its moves and their priors                       (tree.expand)
     back up     add the evaluation to every node of the path, and take it out of flight
@@ -21,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, OVER
-from gtp_engine.evaluators.eval_batch import EvalBatch
+from gtp_engine.evaluators.eval_batch import EvalBatch, move_slot
 from gtp_engine.evaluators.evaluator import Evaluator, evaluate_symmetries
 from gtp_engine.kernels import hot_kernel, inline_kernel, int64, kernel
 from gtp_engine.search.game import Branch, Game
@@ -70,7 +71,7 @@ game), at a node that another worker is just evaluating, where a new node found 
 it began, because enough leaves are in flight."""
 
 MAX_REPEATS = 32
-"""Known leaves backed up in one hold of the lock."""
+"""Known leaves backed up in one hold of the lock, and others in one step."""
 
 VISITS_A_LEAF = 8
 """Visits of the root for each leaf that may be in flight. A leaf is chosen without knowing those in
@@ -137,13 +138,36 @@ class Worker:
 
     def step(self) -> None:
         """Make as many playouts as there are slots, or fewer if leaves are in flight elsewhere."""
-        n = self.encode(self._batch, 0, self.select())
+        n = self.fill(self._batch, 0)
         if n:
             self.evaluator.evaluate(self._batch, n, use_cache=self._terms.params.use_cache)
             self.expand_and_back_up(self._batch, 0, n)
 
-    def select(self) -> int:
-        """Select up to a batch of new leaves; return how many."""
+    def fill(self, batch: EvalBatch, first: int) -> int:
+        """Select leaves and encode them until each slot has one, or no more can be had now.
+
+        Where the game is over, or the evaluation is remembered, a leaf is backed up at once and
+        others come in its place: a net takes nearly as long for a batch that is not full.
+
+        Args:
+            batch: For boards of the game's size; whoever calls evaluates it.
+            first: The slot of the first leaf; there is room for `slots` from there on.
+
+        Returns:
+            How many slots were filled; unless none, `expand_and_back_up` is to follow.
+        """
+        filled = known = 0
+        while known < MAX_REPEATS:
+            n = self._select(filled)
+            kept = self._encode(batch, first, filled, n)
+            filled += kept
+            if kept == n:
+                break
+            known += n - kept
+        return filled
+
+    def _select(self, filled: int) -> int:
+        """Select new leaves for the slots behind those that are filled; return how many."""
         shared, terms = self._shared, self._terms
         with shared.lock:
             allowed = terms.stopping.allowance()
@@ -152,6 +176,7 @@ class Worker:
             leaves, repeats, ended = select_leaves(
                 shared.tree,
                 self._paths,
+                filled,
                 self._root_at,
                 allowed,
                 self._workers,
@@ -166,48 +191,59 @@ class Worker:
                     waits = not shared.make_room()
                 else:  # so large a tree knows what to play
                     terms.stopping.end()
-            if waits and not leaves:
+            if waits and not leaves and not filled:
                 shared.wait()
         return int(leaves)
 
-    def encode(self, batch: EvalBatch, first: int, n: int) -> int:
-        """Play out the paths selected and encode their leaves.
-
-        Where the game is over, a leaf is backed up at once.
-
-        Args:
-            batch: For boards of the game's size; whoever calls evaluates it.
-            first: The slot of the first leaf; there is room for `slots` from there on.
+    def _encode(self, batch: EvalBatch, first: int, filled: int, n: int) -> int:
+        """Play out the paths selected last; encode their leaves, or back up those that are known.
 
         Returns:
-            How many slots were filled; unless none, `expand_and_back_up` is to follow.
+            How many more slots were filled.
         """
         branch, terms, paths = self._branch, self._terms, self._paths
         assert branch is not None
-        filled = 0
-        for i in range(n):
-            if filled != i:
-                paths[filled] = paths[i]
-            ply, symmetry = branch.follow(
-                paths, filled, self._root_at, self._symmetries, self._seed
-            )
+        end = filled
+        for i in range(filled, filled + n):
+            if end != i:
+                paths[end] = paths[i]
+            ply, symmetry = branch.follow(paths, end, self._root_at, self._symmetries, self._seed)
             if symmetry == OVER:
-                self._back_up_end(filled, branch.white_lead(ply))
+                self._back_up_end(end, branch.white_lead(ply))
             else:
                 optimism = terms.params.policy_optimism
                 history, rules = branch.history, branch.rules
-                slot = first + filled
+                slot = first + end
                 self.evaluator.encode(batch, slot, history, ply, rules, symmetry, optimism)
                 batch.slots["depth"][slot] = ply - branch.root_ply
-                filled += 1
-        return filled
+                end += 1
+        if terms.params.use_cache and end > filled:
+            end = self._recall(batch, first, filled, end)
+        return end - filled
 
-    def expand_and_back_up(self, batch: EvalBatch, first: int, n: int) -> None:
-        """Put the evaluations of the slots filled into the tree."""
+    def _recall(self, batch: EvalBatch, first: int, begin: int, end: int) -> int:
+        """Back up those leaves that are remembered; return where the others, moved up, end."""
+        unknown = self.evaluator.recall(batch, first + begin, end - begin)
+        if len(unknown) == end - begin:
+            return end
+        kept = begin
+        for i in range(begin, end):
+            if first + i not in unknown:
+                self.expand_and_back_up(batch, first + i, 1, at=i)
+                continue
+            if kept != i:
+                move_slot(batch, first + i, first + kept)
+                self._paths[kept] = self._paths[i]
+            kept += 1
+        return kept
+
+    def expand_and_back_up(self, batch: EvalBatch, first: int, n: int, at: int = 0) -> None:
+        """Put the evaluations of some slots into the tree, whose paths begin with that at `at`."""
+        paths = self._paths[at:]
         forbidden = self._terms.forbidden
         if forbidden:
             for i in range(n):
-                mask = forbidden.at(int(self._paths[i]["length"]) - 1 - self._root_at)
+                mask = forbidden.at(int(paths[i]["length"]) - 1 - self._root_at)
                 if mask is not None:
                     drop_moves(batch, first + i, mask)
         params = self._terms.params
@@ -216,7 +252,7 @@ class Worker:
                 heat(batch.priors[i, : int(batch.n_moves[i])], params.policy_temperature)
         visits = int(params.expansion_visits)
         with self._shared.lock:
-            expand_and_back_up(self._shared.tree, batch, first, self._paths, n, visits)
+            expand_and_back_up(self._shared.tree, batch, first, paths, n, visits)
             self._shared.wake()
 
     def _back_up_end(self, i: int, white_lead: float) -> None:
@@ -271,6 +307,7 @@ class Worker:
 def select_leaves(
     tree: Tree,
     paths: Paths,
+    filled: int,
     root_at: int,
     allowed: int,
     workers: int,
@@ -280,21 +317,23 @@ def select_leaves(
     """Select new leaves until the slots are full or no more can be had at the moment.
 
     Args:
+        filled: How many of the paths lead to leaves selected before and still in flight.
         workers: How many share the leaves that may be in flight.
 
     Returns:
-        The number of leaves; that of playouts that ended at known ends of games, which are backed
-        up already; and what kept it from going on: LEAF for nothing, or COLLISION, FULL or CROWDED.
+        The number of new leaves; that of playouts to known ends of games, which are backed
+        up already; what kept it from going on: LEAF for nothing, or COLLISION, FULL or CROWDED.
     """
     leaves = 0
     repeats = 0
     root = tree.nodes[paths[0]["nodes"][root_at]]
     most = max(int64(FEWEST_LEAVES), int64(root["visits"]) // VISITS_A_LEAF)
-    slots = min(paths.shape[0], max(int64(1), most // workers), most - int64(root["pending"]))
+    own = min(paths.shape[0], max(int64(1), most // workers)) - filled
+    slots = min(own, most - int64(root["pending"]))
     if slots <= 0:
         return leaves, repeats, int64(CROWDED)
     while leaves < slots and leaves + repeats < allowed and repeats < MAX_REPEATS:
-        path = paths[leaves]
+        path = paths[filled + leaves]
         kind = select(tree, path, root_at, numbers, score)
         if kind in (COLLISION, FULL):
             return leaves, repeats, kind

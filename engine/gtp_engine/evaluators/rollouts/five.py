@@ -111,6 +111,8 @@ def _play_on(
 class FiveRollouts(NetEvaluator):
     """A net whose value is mixed with that of rollouts; all of it is theirs where it has none."""
 
+    adds_to_net = True
+
     def __init__(
         self,
         net: Net,

@@ -211,6 +211,8 @@ class RolloutEvaluator(NetlessEvaluator):
 class MixedEvaluator(NetEvaluator):
     """A net whose value is mixed with that of rollouts; they say what it has no head for."""
 
+    adds_to_net = True
+
     def __init__(
         self, *served: Any, weight: float, seed: int = 0, rollouts: int = ROLLOUTS_BESIDE_NET
     ) -> None:
