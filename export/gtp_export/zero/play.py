@@ -182,7 +182,8 @@ class SelfPlay:
         settings, generator = self.settings, self._generator
         wide = WIDE_KOMI if generator.random() < settings.komi_wide_share else 1.0
         komi = generator.normal(self.komi, wide * settings.komi_spread)
-        return float(np.clip(np.rint(2.0 * komi) / 2.0, -self._area, self._area)) + 0.0  # no -0
+        most = self._area + 0.5  # so that a net learns that nobody wins more than the whole board
+        return float(np.clip(np.rint(2.0 * komi) / 2.0, -most, most)) + 0.0  # no -0
 
     def _begin_search(self, seat: int, game: _Game) -> None:
         """Begin the search of a game's next move."""

@@ -11,6 +11,7 @@ from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, point_to_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.uniform import UniformEvaluator
+from gtp_engine.go.atari_go import AtariGo
 from gtp_engine.go.history import History
 from gtp_engine.go.rules import ATARI_GO, GO, LONGEST_GAME
 from gtp_engine.go.scoring import format_result
@@ -156,7 +157,9 @@ def test_komi_and_openings_vary_as_asked() -> None:
     komi = [game.record.komi or 0.0 for game in varied]
     assert len(set(komi)) > 5
     assert abs(np.mean(komi) - 1.5) < 1.0
-    assert max(abs(one) for one in komi) <= SIZE * SIZE
+    wide = SelfPlay(replace(plain, komi_spread=9.0), UniformEvaluator(), "net", 20.0, 1)
+    komi = [wide._draw_komi() for _ in range(1000)]
+    assert max(komi) == SIZE * SIZE + 0.5 and min(komi) >= -SIZE * SIZE - 0.5
     drawn = [game.searched.index(next(filter(None, game.searched))) for game in varied]
     assert 0 in drawn
     assert max(drawn) >= 2
@@ -238,8 +241,10 @@ def test_atari_go_ends_with_a_capture() -> None:
         assert game.record.dead is None
         assert game.record.rules is not None
         assert game.record.rules.must_move
-        passes = [move for move in game.record.moves if move.point == PASS]
-        assert not passes
+        position = AtariGo(4)
+        for move in game.record.moves:
+            assert move.point != PASS or position.legal_moves() == [PASS]
+            position.play(*move)
     settings = settings_for(ATARI_GO, 9, "ours", games_at_once=2, visits=2, fast_visits=2)
     for game in play(settings, 4):
         assert game.record.komi == 0.5  # as it was told, drawn from nothing
