@@ -5,6 +5,7 @@ counted; other games than Go end as they do. It may begin with moves drawn from 
 in the middle of an earlier game.
 """
 
+import math
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -182,8 +183,10 @@ class SelfPlay:
         settings, generator = self.settings, self._generator
         wide = WIDE_KOMI if generator.random() < settings.komi_wide_share else 1.0
         komi = generator.normal(self.komi, wide * settings.komi_spread)
-        most = self._area + 0.5  # so that a net learns that nobody wins more than the whole board
-        return float(np.clip(np.rint(2.0 * komi) / 2.0, -most, most)) + 0.0  # no -0
+        komi = float(np.rint(2.0 * komi) / 2.0)
+        # Half a point beyond the board, a net learns that nobody wins more; one more says no more.
+        most = self._area if abs(komi) > self._area + 0.5 else abs(komi)
+        return math.copysign(most, komi) + 0.0  # no -0
 
     def _begin_search(self, seat: int, game: _Game) -> None:
         """Begin the search of a game's next move."""

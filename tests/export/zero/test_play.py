@@ -157,12 +157,20 @@ def test_komi_and_openings_vary_as_asked() -> None:
     komi = [game.record.komi or 0.0 for game in varied]
     assert len(set(komi)) > 5
     assert abs(np.mean(komi) - 1.5) < 1.0
-    wide = SelfPlay(replace(plain, komi_spread=9.0), UniformEvaluator(), "net", 20.0, 1)
-    komi = [wide._draw_komi() for _ in range(1000)]
-    assert max(komi) == SIZE * SIZE + 0.5 and min(komi) >= -SIZE * SIZE - 0.5
     drawn = [game.searched.index(next(filter(None, game.searched))) for game in varied]
     assert 0 in drawn
     assert max(drawn) >= 2
+
+
+def test_a_komi_beyond_the_board_is_drawn_no_oftener_than_others() -> None:
+    settings = small(komi_spread=1.0, komi_wide_share=0.0)
+    players = SelfPlay(settings, UniformEvaluator(), "net", float(SIZE * SIZE), 1)
+    komi = Counter(players._draw_komi() for _ in range(4000))
+    assert max(komi) == SIZE * SIZE + 0.5
+    assert komi[SIZE * SIZE + 0.5] == pytest.approx(komi[SIZE * SIZE - 0.5], rel=0.15)
+    assert komi[float(SIZE * SIZE)] > 2 * komi[SIZE * SIZE + 0.5]
+    players.komi = -30.0
+    assert {players._draw_komi() for _ in range(10)} == {-float(SIZE * SIZE)}
 
 
 class Stubborn(UniformEvaluator):
