@@ -15,7 +15,7 @@ from tests.paths import TINY, TINY_NET
 from gtp_engine.coords import BLACK, WHITE, point_at
 from gtp_engine.evaluators import net_evaluator
 from gtp_engine.evaluators.decoding import prior_by_action
-from gtp_engine.evaluators.eval_batch import EvalBatch, move_slot, new_eval_batch
+from gtp_engine.evaluators.eval_batch import EvalBatch, gather_slots, new_eval_batch
 from gtp_engine.evaluators.human_profile import N_META, HumanProfile
 from gtp_engine.evaluators.net_evaluator import (
     CACHE_SHARES,
@@ -214,7 +214,7 @@ def test_what_is_remembered_can_be_had_before_a_batch_is_evaluated() -> None:
     np.testing.assert_allclose(batch.priors[2, :n], first.priors[0, :n], rtol=CODED)
     assert batch.value[2] == first.value[0] and batch.lead[2] == first.lead[0]
     assert evaluator.batcher.evaluations == 1 and evaluator.cache_hits == 1
-    move_slot(batch, 2, 0)
+    gather_slots(batch, [2], 0)
     np.testing.assert_array_equal(batch.spatial[0], batch.spatial[2])
     assert batch.slots[0] == batch.slots[2] and (batch.moves[0] == batch.moves[2]).all()
     evaluator.clear_cache()

@@ -1,5 +1,6 @@
 """A batch of positions on their way through a net: what goes in, what comes out."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,10 +98,12 @@ def new_eval_batch(
     )
 
 
-def move_slot(batch: EvalBatch, slot: int, to: int) -> None:
-    """Put all that a slot holds into another one."""
-    for array in batch:
-        array[to] = array[slot]
+def gather_slots(batch: EvalBatch, slots: Sequence[int], first: int) -> None:
+    """Move all that some slots hold, in ascending order, up to `first` and those behind it."""
+    for to, slot in enumerate(slots, start=first):
+        if to != slot:
+            for array in batch:
+                array[to] = array[slot]
 
 
 def average_slots(batch: EvalBatch, n: int) -> None:

@@ -4,7 +4,6 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -344,9 +343,9 @@ class NetEvaluator:
         """Fill in the results of n slots where they are remembered; return the other slots."""
         if self.adds_to_net:
             return range(first, first + n)
-        missing = self._look_up(batch, first, n)
+        missing: list[int] = self._look_up(batch, first, n).tolist()
         self._put_known_results(batch, first, n)
-        return cast("list[int]", missing.tolist())
+        return missing
 
     def _look_up(self, batch: EvalBatch, first: int, n: int) -> npt.NDArray[np.int64]:
         """Fill in what the net is remembered to have said of n slots; return the other slots."""

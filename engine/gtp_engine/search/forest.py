@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import OVER, action_to_point
-from gtp_engine.evaluators.eval_batch import EvalBatch, move_slot
+from gtp_engine.evaluators.eval_batch import EvalBatch, gather_slots
 from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.kernels import hot_kernel, int64, kernel
 from gtp_engine.search.choice import utility_of
@@ -303,7 +303,6 @@ class Forest:
             ply, symmetry = branch.follow(self._paths, seat, 0, symmetries, self._seed)
             if symmetry == OVER:
                 back_up_end(self._tree, self._paths, seat, branch.white_lead(ply))
-                self._seats[seat]["leaf"] = NONE
                 continue
             history, rules = branch.history, branch.rules
             self.evaluator.encode(self._batch, len(taken), history, ply, rules, symmetry, 0.0)
@@ -315,13 +314,10 @@ class Forest:
         unknown = self.evaluator.recall(self._batch, begin, len(fresh))
         if len(unknown) == len(fresh):
             return
-        known = sorted(set(range(begin, len(taken))).difference(unknown))
+        known = [slot for slot in range(begin, len(taken)) if slot not in unknown]
         self._expand(known, [taken[slot] for slot in known])
-        for to, slot in enumerate(unknown, start=begin):
-            if to != slot:
-                move_slot(self._batch, slot, to)
-                taken[to] = taken[slot]
-        del taken[begin + len(unknown) :]
+        gather_slots(self._batch, unknown, begin)
+        taken[begin:] = [taken[slot] for slot in unknown]
 
     def _expand(self, slots: Sequence[int], seats: list[int]) -> None:
         """Put the evaluations of some slots into the trees of their seats."""

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gtp_engine.coords import BLACK, OVER
-from gtp_engine.evaluators.eval_batch import EvalBatch, move_slot
+from gtp_engine.evaluators.eval_batch import EvalBatch, gather_slots
 from gtp_engine.evaluators.evaluator import Evaluator, evaluate_symmetries
 from gtp_engine.kernels import hot_kernel, inline_kernel, int64, kernel
 from gtp_engine.search.game import Branch, Game
@@ -226,15 +226,12 @@ class Worker:
         unknown = self.evaluator.recall(batch, first + begin, end - begin)
         if len(unknown) == end - begin:
             return end
-        kept = begin
         for i in range(begin, end):
             if first + i not in unknown:
                 self.expand_and_back_up(batch, first + i, 1, at=i)
-                continue
-            if kept != i:
-                move_slot(batch, first + i, first + kept)
-                self._paths[kept] = self._paths[i]
-            kept += 1
+        gather_slots(batch, unknown, first + begin)
+        kept = begin + len(unknown)
+        self._paths[begin:kept] = self._paths[[slot - first for slot in unknown]]
         return kept
 
     def expand_and_back_up(self, batch: EvalBatch, first: int, n: int, at: int = 0) -> None:

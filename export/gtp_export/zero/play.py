@@ -185,8 +185,9 @@ class SelfPlay:
         komi = generator.normal(self.komi, wide * settings.komi_spread)
         komi = float(np.rint(2.0 * komi) / 2.0)
         # Half a point beyond the board, a net learns that nobody wins more; one more says no more.
-        most = self._area if abs(komi) > self._area + 0.5 else abs(komi)
-        return math.copysign(most, komi) + 0.0  # no -0
+        if abs(komi) > self._area + 0.5:
+            komi = math.copysign(self._area, komi)
+        return komi + 0.0  # no -0
 
     def _begin_search(self, seat: int, game: _Game) -> None:
         """Begin the search of a game's next move."""
