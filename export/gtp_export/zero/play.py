@@ -22,6 +22,7 @@ from gtp_engine.go.scoring import format_result
 from gtp_engine.play.decision import resignation
 from gtp_engine.search.forest import Forest, RootPlan
 from gtp_engine.search.learning import (
+    Floats,
     RootResult,
     count_policy,
     draw_move,
@@ -181,12 +182,13 @@ class SelfPlay:
 
     def _draw_komi(self) -> float:
         settings, generator = self.settings, self._generator
-        wide = WIDE_KOMI if generator.random() < settings.komi_wide_share else 1.0
-        komi = generator.normal(self.komi, wide * settings.komi_spread)
-        komi = float(np.rint(2.0 * komi) / 2.0)
-        # Half a point beyond the board, a net learns that nobody wins more; one more says no more.
-        if abs(komi) > self._area + 0.5:
-            komi = math.copysign(self._area, komi)
+        is_wide = generator.random() < settings.komi_wide_share
+        spread = settings.komi_spread * (WIDE_KOMI if is_wide else 1.0)
+        komi = float(np.rint(2.0 * generator.normal(self.komi, spread)) / 2.0)
+        # A net is to learn that nobody wins more than the board, from few games: none is fought.
+        most = self._area + (0.5 if is_wide else 0.0)
+        if abs(komi) > most:
+            komi = math.copysign(most, komi)
         return komi + 0.0  # no -0
 
     def _begin_search(self, seat: int, game: _Game) -> None:
@@ -233,16 +235,14 @@ class SelfPlay:
 
     def _draw_opening(self, found: RootResult) -> int:
         """Draw a move, from the policy or of all; the pass only where there is no other."""
-        policy = found.priors.copy()
-        if policy[:-1].any():
-            policy[-1] = 0.0
+        policy = _without_pass(found.priors)
         if self._generator.random() < self.settings.opening_random:
             policy = (policy > 0.0).astype(np.float64)
         return draw_move(policy, 1.0, self._generator)
 
     def _choose(self, game: _Game, found: RootResult) -> int:
         """Return the action to play, and note what the search says."""
-        plan = game.plan
+        plan, ply = game.plan, len(game.moves)
         if plan.gumbel:
             target = improved_policy(found)
             action = gumbel_move(found)
@@ -252,7 +252,11 @@ class SelfPlay:
                 params = self.forest.params
                 counts = pruned_counts(counts, found.followed, found.utilities, params, plan.forced)
             target = count_policy(counts, found.priors)
-            action = draw_move(target, self._temperature(len(game.moves)), self._generator)
+            action = draw_move(target, self._temperature(ply), self._generator)
+        is_pass = action == len(target) - 1
+        if is_pass and ply < self.settings.play_on * self._area:
+            others = _without_pass(target if target[:-1].any() else found.priors)
+            action = draw_move(others, 1.0, self._generator)
         if game.kind == FAST:  # nobody learns from it
             target = np.zeros_like(target)
         named = np.flatnonzero(np.rint(target * SHARE_UNIT))
@@ -306,3 +310,11 @@ class SelfPlay:
             may_resign=game.may_resign,
             given_up=game.given_up,
         )
+
+
+def _without_pass(policy: Floats) -> Floats:
+    """Return a policy [A + 1] that passes only if it knows nothing else; the sum may be less."""
+    others = policy.copy()
+    if others[:-1].any():
+        others[-1] = 0.0
+    return others

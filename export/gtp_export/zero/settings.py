@@ -57,6 +57,7 @@ SUPERGO: dict[str, Any] = {
     "temperature": 1.0,
     "temperature_end": 1.0,
     "opening_moves": 0.0,
+    "play_on": 0.0,
     "komi_step": 0.0,  # its net does not see the komi
     "komi_spread": 0.0,
     "komi_wide_share": 0.0,
@@ -148,6 +149,9 @@ class Settings:
     """Mean moves a point of the board that are drawn from the policy alone at first."""
     opening_random: float = 0.25
     """Share of these that are any legal move: opponents may begin as no good policy would."""
+    play_on: float = 0.5
+    """Moves a point of the board before which another move is made where a search would pass: who
+    is sure how a game ends passes at once, and never learns what he is sure of."""
     komi: float = 0.0
     """At first; a fair one is sought from there."""
     komi_step: float = 0.5

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.search.scripted import FlatEvaluator
 
 from gtp_engine.coords import BLACK, EMPTY, PASS, WHITE, point_to_action
 from gtp_engine.evaluators.eval_batch import EvalBatch
+from gtp_engine.evaluators.evaluator import Evaluator
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.evaluators.uniform import UniformEvaluator
 from gtp_engine.go.atari_go import AtariGo
@@ -33,7 +35,7 @@ def play(
     games: int,
     seed: int = 1,
     komi: float = 0.5,
-    evaluator: UniformEvaluator | None = None,
+    evaluator: Evaluator | None = None,
 ) -> list[LearnedGame]:
     players = SelfPlay(settings, evaluator or UniformEvaluator(), "net", komi, seed)
     ended: list[LearnedGame] = []
@@ -61,7 +63,9 @@ def test_games_are_counted_and_searches_noted(recipe: str) -> None:
                 legal = {point_to_action(p, SIZE, SIZE) for p in again.legal_moves()}
                 assert set(found.actions.tolist()) <= legal
                 action, is_full = point_to_action(move.point, SIZE, SIZE), found.kind == FULL
-                assert (action in found.actions.tolist()) == is_full
+                only_passes = found.actions.tolist() == [SIZE**2]
+                plays_on = only_passes and ply < settings.play_on * SIZE**2
+                assert (action in found.actions.tolist()) == (is_full and not plays_on)
                 assert found.shares.sum() == pytest.approx(float(is_full))
                 assert -1.0 <= found.value <= 1.0
             again.play(move.color, move.point)
@@ -89,7 +93,7 @@ def test_the_tricks_of_ours_are_on_or_off() -> None:
     full = RootPlan(on.visits, noise=True, forced=on.forced_playouts)
     assert plans_of(on)[0] - {OPENING} == {full, RootPlan(on.fast_visits)}
     tricks = ("root_noise", "forced_playouts", "temperature", "temperature_end", "opening_moves")
-    more = ("komi_spread", "komi_wide_share", "stored_share")
+    more = ("komi_spread", "komi_wide_share", "stored_share", "play_on")
     off = small(full_share=1.0, **dict.fromkeys((*tricks, *more), 0.0))
     plans, games = plans_of(off)
     assert plans == {RootPlan(off.visits)}
@@ -110,6 +114,16 @@ def plans_of(settings: Settings) -> tuple[set[RootPlan], list[LearnedGame]]:
         games += players.step()
         plans |= {game.plan for game in players._games}
     return plans, games
+
+
+@pytest.mark.parametrize("recipe", ["ours", "gumbel"])
+def test_nobody_passes_early_though_the_search_would(recipe: str) -> None:
+    plain = small(recipe, opening_moves=0.0, stored_share=0.0, play_on=0.0)
+    for first, settings in ((0, plain), (5, replace(plain, play_on=0.5))):  # of nine points
+        games = play(settings, 40, evaluator=FlatEvaluator(favourite=PASS))
+        assert first == min([m.point for m in game.record.moves].index(PASS) for game in games)
+        early = [one for game in games for one in game.searched[:5] if one and one.kind == FULL]
+        assert max(one.shares[one.actions == SIZE**2].sum() for one in early) > 0.5  # it is learned
 
 
 def test_targets_are_pruned_of_forced_playouts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,15 +176,18 @@ def test_komi_and_openings_vary_as_asked() -> None:
     assert max(drawn) >= 2
 
 
-def test_a_komi_beyond_the_board_is_drawn_no_oftener_than_others() -> None:
+def test_a_komi_beyond_the_board_is_drawn_in_wide_games_alone() -> None:
+    most = float(SIZE * SIZE)
     settings = small(komi_spread=1.0, komi_wide_share=0.0)
-    players = SelfPlay(settings, UniformEvaluator(), "net", float(SIZE * SIZE), 1)
+    players = SelfPlay(settings, UniformEvaluator(), "net", most, 1)
+    assert max(players._draw_komi() for _ in range(1000)) == most
+    players = SelfPlay(replace(settings, komi_wide_share=0.1), UniformEvaluator(), "net", most, 1)
     komi = Counter(players._draw_komi() for _ in range(4000))
-    assert max(komi) == SIZE * SIZE + 0.5
-    assert komi[SIZE * SIZE + 0.5] == pytest.approx(komi[SIZE * SIZE - 0.5], rel=0.15)
-    assert komi[float(SIZE * SIZE)] > 2 * komi[SIZE * SIZE + 0.5]
+    assert max(komi) == most + 0.5
+    assert komi[most + 0.5] / 4000 == pytest.approx(0.05, abs=0.012)  # half of the wide ones
+    assert komi[most] / 4000 > 0.45
     players.komi = -30.0
-    assert {players._draw_komi() for _ in range(10)} == {-float(SIZE * SIZE)}
+    assert {players._draw_komi() for _ in range(100)} == {-most, -most - 0.5}
 
 
 class Stubborn(UniformEvaluator):
