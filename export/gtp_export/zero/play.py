@@ -5,7 +5,6 @@ counted; other games than Go end as they do. It may begin with moves drawn from 
 in the middle of an earlier game.
 """
 
-import math
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -184,12 +183,10 @@ class SelfPlay:
         settings, generator = self.settings, self._generator
         is_wide = generator.random() < settings.komi_wide_share
         spread = settings.komi_spread * (WIDE_KOMI if is_wide else 1.0)
-        komi = float(np.rint(2.0 * generator.normal(self.komi, spread)) / 2.0)
+        komi = np.rint(2.0 * generator.normal(self.komi, spread)) / 2.0
         # A net is to learn that nobody wins more than the board, from few games: none is fought.
         most = self._area + (0.5 if is_wide else 0.0)
-        if abs(komi) > most:
-            komi = math.copysign(most, komi)
-        return komi + 0.0  # no -0
+        return float(np.clip(komi, -most, most)) + 0.0  # no -0
 
     def _begin_search(self, seat: int, game: _Game) -> None:
         """Begin the search of a game's next move."""
