@@ -92,8 +92,11 @@ def test_the_improved_policy_completes_values() -> None:
     # The visited moves' mean, weighted by priors, is (0.5 * 0.6 + 0.25 * 0) / 0.75 = 0.4; with the
     # net's own 0.2 for one visit and three playouts: (0.2 + 3 * 0.4) / 4 = 0.35 for the third move.
     # Utilities become winrates 0.8, 0.5 and 0.675, times c_visit + 2 = 52.
-    weights = [0.5 * exp(52 * 0.8), 0.25 * exp(52 * 0.5), 0.25 * exp(52 * 0.675), 0.0]
-    np.testing.assert_allclose(improved_policy(root_result()), np.array(weights) / sum(weights))
+    for scale in (1.0, 0.3):
+        values = [exp(52 * scale * winrate) for winrate in (0.8, 0.5, 0.675)]
+        weights = [0.5 * values[0], 0.25 * values[1], 0.25 * values[2], 0.0]
+        expected = np.array(weights) / sum(weights)
+        np.testing.assert_allclose(improved_policy(root_result(), scale), expected)
 
 
 def test_without_a_visit_the_policy_stays_what_it_was() -> None:

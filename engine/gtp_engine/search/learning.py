@@ -218,11 +218,14 @@ def completed_values(root: RootResult) -> Floats:
     return np.where(visited, root.utilities, mixed)
 
 
-def improved_policy(root: RootResult) -> Floats:
-    """Return [A + 1] the policy that the search has found: equation 11."""
+def improved_policy(root: RootResult, scale: float = 1.0) -> Floats:
+    """Return [A + 1] the policy that the search has found: equation 11, the values times `scale`.
+
+    Below 1 it stays nearer to the priors.
+    """
     legal = root.priors > 0.0
     bonus = gumbel_bonus(completed_values(root)[legal], float(root.counts.max()))
-    totals = np.log(root.priors[legal]) + bonus
+    totals = np.log(root.priors[legal]) + scale * bonus
     policy = np.zeros(len(root.priors))
     policy[legal] = np.exp(totals - totals.max())
     policy /= policy.sum()

@@ -239,9 +239,9 @@ class SelfPlay:
 
     def _choose(self, game: _Game, found: RootResult) -> int:
         """Return the action to play, and note what the search says."""
-        plan, ply = game.plan, len(game.moves)
+        settings, plan, ply = self.settings, game.plan, len(game.moves)
         if plan.gumbel:
-            target = improved_policy(found)
+            target = improved_policy(found, settings.target_scale)
             action = gumbel_move(found)
         else:
             counts = found.counts
@@ -251,7 +251,7 @@ class SelfPlay:
             target = count_policy(counts, found.priors)
             action = draw_move(target, self._temperature(ply), self._generator)
         is_pass = action == len(target) - 1
-        if is_pass and ply < self.settings.play_on * self._area:
+        if is_pass and ply < settings.play_on * self._area:
             others = _without_pass(target if target[:-1].any() else found.priors)
             action = draw_move(others, 1.0, self._generator)
         if game.kind == FAST:  # nobody learns from it

@@ -137,6 +137,8 @@ class Settings:
     gumbel: bool = False
     """Whether the root draws and halves its candidates, and completed values are the target."""
     gumbel_candidates: int = 16
+    target_scale: float = 1.0
+    """Weight of the values in Gumbel's target; below 1 the policy that is learned stays softer."""
     score_utility: float = 0.1
     """Weight of the expected score in the search."""
     temperature: float = 0.8
@@ -299,9 +301,9 @@ CHOICES: dict[str, Sequence[str]] = {
 """Settings that are one of some words."""
 POSITIVE = (
     *("span", "games_at_once", "shard_games", "visits", "fast_visits", "full_share"),
-    *("root_noise_total", "gumbel_candidates", "temperature_halving", "batch", "learning_rate"),
-    *("samples_per_position", "net_samples", "first_positions", "window", "window_power"),
-    *("gate_elo", "gate_games", "judge_visits"),
+    *("root_noise_total", "gumbel_candidates", "target_scale", "temperature_halving", "batch"),
+    *("learning_rate", "samples_per_position", "net_samples", "first_positions", "window"),
+    *("window_power", "gate_elo", "gate_games", "judge_visits"),
 )
 """Settings that cannot be 0; no number is negative."""
 MOST: dict[str, float] = {
