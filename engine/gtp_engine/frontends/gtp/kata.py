@@ -38,7 +38,7 @@ def get_rules(session: Session, arguments: Arguments) -> str:
 @commands.command("kata-set-rules")
 def set_rules(session: Session, arguments: Arguments) -> str:
     """Set the rules: a preset's name or a JSON object."""
-    arguments.word(0, "the rules")
+    arguments.word(0, "the ruleset")
     change_rules(session, arguments.rest)
     return ""
 

@@ -19,7 +19,7 @@ _RULES = {
 @commands.command("kgs-rules")
 def kgs_rules(session: Session, arguments: Arguments) -> str:
     """Set the rules by the name that the server uses."""
-    name = arguments.word(0, "the rules").lower()
+    name = arguments.word(0, "the ruleset").lower()
     if name not in _RULES:
         raise GtpError(f"syntax error: the rules must be one of {', '.join(_RULES)}")
     change_rules(session, _RULES[name])
