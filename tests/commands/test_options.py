@@ -266,10 +266,11 @@ def test_options_that_would_do_nothing_beside_others_are_refused(
     ],
 )
 def test_a_net_that_is_missing_is_told_first(
-    command: str, capsys: pytest.CaptureFixture[str]
+    command: str, capsys: pytest.CaptureFixture[str], said: list[str]
 ) -> None:
     words = [*command.split(), *([] if command.startswith("net ") else ["--net"]), "nope"]
     assert_refused(words, "nope: no such net file", capsys)
+    assert said == []
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gtp_engine.arguments import UsageError, parse_count
-from gtp_engine.commands.options import add_options, add_shared, read_settings
+from gtp_engine.commands.options import add_options, add_shared, check_net, read_settings
 from gtp_engine.commands.progress import shown_progress
 from gtp_engine.evaluators.rollouts.go import open_evaluator
 from gtp_engine.files import PACKED_SUFFIXES, read_file, write_whole
@@ -84,6 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Review the games; return 0, 1 if one could not be, 130 if interrupted."""
     settings = read_settings(args)
+    check_net(settings.net)
     is_new = not args.out.exists()
     try:
         args.out.mkdir(parents=True, exist_ok=True)
