@@ -73,7 +73,18 @@ class GameTable(NamedTuple):
 
 RANGES = {"starts": "moves", "setup_starts": "setups", "dead_starts": "dead"}
 """Array of starts to the array that it divides."""
-PER_GAME = tuple(name for name in GameTable._fields if name not in {*RANGES, *RANGES.values()})
+PER_GAME = {
+    "width": np.uint8,
+    "height": np.uint8,
+    "rules": np.int16,
+    "komi": np.float32,
+    "first": np.uint8,
+    "winner": np.uint8,
+    "score": np.float32,
+    "settled": np.uint8,
+    "source": np.int16,
+}
+"""Array with an element a game to what it holds."""
 
 
 VALID_SHARE = 0.03
@@ -331,11 +342,7 @@ class GameCollector:
 
     def games(self) -> Games:
         rows = np.array(self._rows, np.float64).reshape(-1, len(PER_GAME))
-        hints = GameTable.__annotations__
-        arrays = {
-            name: rows[:, i].astype(hints[name].__args__[1].__args__[0])
-            for i, name in enumerate(PER_GAME)
-        }
+        arrays = {name: rows[:, i].astype(kind) for i, (name, kind) in enumerate(PER_GAME.items())}
         for starts_name, flat_name in RANGES.items():
             parts = self._flat[starts_name]
             lengths = [len(part) for part in parts]
