@@ -82,20 +82,15 @@ def test_a_full_disk_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    opened: list[sqlite3.Connection] = []
-    connect, play = sqlite3.connect, tune._play
+    connect = sqlite3.connect
 
-    def noted(*args: Any, **named: Any) -> sqlite3.Connection:
-        opened.append(connect(*args, **named))
-        return opened[-1]
-
-    def play_on_a_full_disk(*args: Any) -> float:
-        for connection in opened:
+    def connect_on_a_full_disk(*args: Any, **named: Any) -> sqlite3.Connection:
+        connection = connect(*args, **named)
+        if played:
             connection.execute("pragma max_page_count = 1")  # or what there is already
-        return play(*args)
+        return connection
 
-    monkeypatch.setattr(sqlite3, "connect", noted)
-    monkeypatch.setattr(tune, "_play", play_on_a_full_disk)
+    monkeypatch.setattr(sqlite3, "connect", connect_on_a_full_disk)
     out = tmp_path / "tuned.toml"
     with pytest.raises(SystemExit):
         run(command(out, "--games", "16000", "--parameters", "cpuct"))

@@ -106,12 +106,15 @@ def _tune(args: argparse.Namespace, net: "NetEvaluator", trials: Path) -> int:
         trials: The file that keeps what was tried.
     """
     import optuna
+    from sqlalchemy.pool import NullPool
 
     width, height = args.size
     what = f"{net.name}, {width}x{height}, {args.visits} visits: {', '.join(args.parameters)}"
     # Not by an address with the file's name, in which `?` and `%` mean something else.
     opened = partial(sqlite3.connect, trials, check_same_thread=False)
-    storage = optuna.storages.RDBStorage("sqlite:///file", engine_kwargs={"creator": opened})
+    # Without a pool, which would leave its connections to be closed by the garbage collector.
+    how = {"creator": opened, "poolclass": NullPool}
+    storage = optuna.storages.RDBStorage("sqlite:///file", engine_kwargs=how)
     study = optuna.create_study(
         storage=storage,
         study_name=f"{what}; {_digest(net)}",
