@@ -51,13 +51,26 @@ def set_up(program: str) -> None:
         logger.handlers[:] = [handler]
 
 
+def _occupy_closed_streams() -> None:
+    """Give standard streams that are closed to nobody, lest a file take a number that is theirs.
+
+    What was closed stays None in `sys`, but for stderr: what is printed to None would go to stdout.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:  # the lowest number that is free is this one
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", closefd=False)
+
+
 def run_program(program: str, run: Callable[[list[str]], int]) -> int:
     """Run a program with the process's arguments and return its exit status.
 
     Ctrl-C and an output that cannot be written get a line on stderr.
     """
-    if sys.stderr is None:  # closed; what is printed to None would go to stdout
-        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    _occupy_closed_streams()
     set_up(program)
     try:
         try:

@@ -136,6 +136,17 @@ def test_closed_streams(closed: str, status: int) -> None:
         assert done.stdout == "= gtp-engine\n\n= \n\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+def test_no_file_takes_the_place_of_a_closed_stream() -> None:
+    code = (
+        "import os, sys\n"
+        "from gtp_engine.messages import run_program\n"
+        "sys.exit(run_program('p', lambda _: os.open(os.devnull, os.O_RDONLY) < 3))"
+    )
+    command = ["sh", "-c", f'"{sys.executable}" -c "{code}" <&- >&- 2>&-']
+    assert subprocess.run(command, timeout=TIMEOUT).returncode == 0
+
+
 def test_a_client_that_never_reads_stderr(process: subprocess.Popen[bytes]) -> None:
     for _ in range(4):  # 160 KB, more than a pipe holds
         assert ask(process, "cgos-gameover " + 40_000 * "x") == "= "

@@ -76,7 +76,8 @@ def fetch(server: Served, path: str = "", **headers: str) -> tuple[int, str]:
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
+        with error:
+            return error.code, error.read().decode()
 
 
 # Who gets in -------------------------------------------------------------------------------------

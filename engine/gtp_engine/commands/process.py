@@ -18,10 +18,9 @@ def open_output() -> "Output":
     """Return what writes to the client; leave with status 1 where stdout is closed."""
     from gtp_engine.frontends.pipes import Output, claim_stdout
 
-    try:
-        return Output(claim_stdout())
-    except OSError:
+    if sys.stdout is None:
         sys.exit("gtp-engine: stdout is closed, so there is nobody to talk to")
+    return Output(claim_stdout())
 
 
 def end_process(engine: "Engine | Analyst") -> None:

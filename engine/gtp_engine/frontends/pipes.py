@@ -42,17 +42,9 @@ def claim_stdout() -> int:
 
     Libraries that print, in Python or in C, can then not disturb the conversation. A stdin or
     stdout that does not wait is made to: it would be taken for one that is closed.
-
-    Raises:
-        OSError: Stdout is closed.
     """
     conversation = os.dup(1)
     make_blocking(0, conversation)
-    try:
-        os.fstat(2)
-    except OSError:  # nobody listens on stderr: what goes there must not end up in another file
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 2)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     return conversation
