@@ -467,13 +467,14 @@ class WebGame:
                 raise task.failure or RuntimeError("the review ended without a word")
             report = make_report(record, found[0], name="game", digest="")
             self.review_page = game_page(record, {"net": net, "visits": visits, **report})
-            self._show(review={"done": 100})
+            outcome: dict[str, Any] | None = {"done": 100}
         except InterruptedError:
-            self._show(review=None)
+            outcome = None
         except Exception as error:
             traceback.print_exc()
-            self._show(review={"done": 0, "error": str(error)})
-        self._cancel = None
+            outcome = {"done": 0, "error": str(error)}
+        self._cancel = None  # before pages know: they may want another review at once, or a new game
+        self._show(review=outcome)
 
     # What pages are told --------------------------------------------------------------------------
 
