@@ -120,13 +120,11 @@ def test_no_kernel_is_compiled_for_a_second_width_of_integers(
     assert {name: kernels.count(name) for name in wanted} == dict.fromkeys(wanted, 1)
 
 
-IMPORT_ONLY = "import json, sys; from gtp_engine import kernels; print(kernels.CACHE.folder)"
-
-
-def cache_folder(**environment: str) -> str:
+def cache_folder(first: str = "kernels", **environment: str) -> str:
+    code = f"import gtp_engine.{first}; from gtp_engine import kernels; print(kernels.CACHE.folder)"
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
     run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", IMPORT_ONLY],
+        [sys.executable, "-W", "error", "-c", code],
         env={**inherited, **environment},
         capture_output=True,
         text=True,
@@ -134,6 +132,10 @@ def cache_folder(**environment: str) -> str:
     )
     assert run.stderr == ""
     return run.stdout.strip()
+
+
+def test_the_cache_folder_is_the_same_whichever_module_comes_first() -> None:
+    assert cache_folder("kernel_cache") == cache_folder()
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the folder is named otherwise")

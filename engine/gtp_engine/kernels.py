@@ -8,12 +8,8 @@ With NUMBA_DISABLE_JIT=1 all of them run as plain Python. `kernel_cache.py` keep
 """
 
 import functools
-import os
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
-
-# LLVM's third level of optimisation compiles an eighth longer, and nothing here runs faster.
-os.environ.setdefault("NUMBA_OPT", "2")
 
 import numba
 import numpy as np

@@ -86,11 +86,19 @@ def test_a_first_start_compiles_all_that_another_game_needs(game: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python")
-def test_people_are_told_of_as_many_kernels_as_there_are(tmp_path: Path) -> None:
+def test_a_start_finds_what_was_precompiled_and_people_are_told_how_many_that_is(
+    tmp_path: Path,
+) -> None:
     program = "import sys; from gtp_engine.__main__ import main; sys.exit(main())"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     subprocess.run(
         [sys.executable, "-c", program, "--precompile", "--net", TINY_NET, "--size", "9"],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        env=environment,
         check=True,
     )
+    # A start finds them, by whichever module it begins.
+    for module in ("kernels", "play.engine"):
+        program = f"import gtp_engine.{module}, gtp_engine.kernels as it; print(it.CACHE.is_warm)"
+        found = subprocess.check_output([sys.executable, "-c", program], env=environment)
+        assert found.decode().strip() == "True", module
     assert abs(len(list(tmp_path.rglob("*.kernel"))) - KERNELS_OF_A_GAME) <= 9
