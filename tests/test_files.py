@@ -7,6 +7,7 @@ import lzma
 import os
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,6 +61,16 @@ def test_a_file_is_read_up_to_a_bound(tmp_path: Path) -> None:
     with pytest.raises(OSError) as caught:
         read_file(path, 4)
     assert caught.value.strerror == "larger than 0 MiB"
+
+
+def test_a_small_file_takes_little_memory_whatever_the_bound(tmp_path: Path) -> None:
+    (tmp_path / "text").write_bytes(b"12345")
+    tracemalloc.start()
+    try:
+        read_file(tmp_path / "text", 1 << 31)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

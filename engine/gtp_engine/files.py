@@ -60,7 +60,10 @@ def read_file(path: str | Path, most: int = MOST_BYTES) -> bytes:
         OSError: It cannot be read, is no regular file, or has more bytes than `most`.
     """
     with open_regular(path) as file:
-        return read_rest(file, most)
+        _check_size(os.fstat(file.fileno()).st_size, most)
+        content = file.read()  # with a number it would make room for as many bytes
+    _check_size(len(content), most)
+    return content
 
 
 def read_rest(file: BinaryIO, most: int = MOST_BYTES) -> bytes:
@@ -70,9 +73,13 @@ def read_rest(file: BinaryIO, most: int = MOST_BYTES) -> bytes:
         OSError: It has more bytes than `most`, or cannot be read.
     """
     content = file.read(most + 1)
-    if len(content) > most:
-        raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB")
+    _check_size(len(content), most)
     return content
+
+
+def _check_size(size: int, most: int) -> None:
+    if size > most:
+        raise OSError(errno.EFBIG, f"larger than {most >> 20} MiB")
 
 
 def most_unpacked(packed_bytes: int) -> int:
