@@ -373,7 +373,11 @@ class DescribePlan(NetTexts):
     out: Path | None = option(
         "write there instead of into FILE", None, old="--output", metavar="OUT.onnx"
     )
-    encoder: str = option("what fills the planes", choices=tuple(sorted(ENCODERS)))
+    encoder: str | None = option(
+        "what fills the planes; needed where FILE does not say",
+        None,
+        choices=tuple(sorted(ENCODERS)),
+    )
     rename: tuple[str, ...] = option(
         "another name for an input or output; may be repeated",
         (),

@@ -173,12 +173,24 @@ def test_a_net_of_ownership_alone(tmp_path: Path, opset: int) -> None:
 def test_what_is_not_said_anew_stays_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     before = OnnxNet(find_net("small-int8"), "cpu").info
-    again = ["--encoder", before.encoder, "--strength", "some"]
-    assert run(["describe", str(find_net("small-int8")), "--out", str(path), *again]) == 0
+    again = ["describe", str(find_net("small-int8")), "--out", str(path), "--strength", "some"]
+    assert run(again) == 0
     assert OnnxNet(path, "cpu").info == replace(before, strength="some")
-    assert run(["describe", str(path), *again, "--board-sizes", "7,9"]) == 0
+    assert run(["describe", str(path), "--encoder", before.encoder, "--board-sizes", "7,9"]) == 0
     found = OnnxNet(path, "cpu").info
     assert (found.board_sizes, found.board_min, found.board_max) == ((7, 9), 7, 9)
+
+
+def test_who_describes_a_file_first_says_what_fills_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "net.onnx"
+    plain_net(path)
+    before = path.read_bytes()
+    assert run(["describe", str(path), *ARGUMENTS[2:]]) == 1
+    told = capsys.readouterr().err
+    assert told == f"gtp-export: {path}: does not say what fills its planes; --encoder does\n"
+    assert path.read_bytes() == before
 
 
 def test_what_is_said_anew_may_be_the_default(tmp_path: Path) -> None:

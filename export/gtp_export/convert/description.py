@@ -60,18 +60,19 @@ def describe_file(plan: DescribePlan) -> NetInfo:
         keep_source(plan.file, target)
     model = load_model(plan.file)
     editor = _Editor(plan.file, model)
+    before = read_info(plan.file, model) if editor.is_described else None
+    encoder = _encoder(editor, plan, before)
     for pair in plan.rename:
         old, separator, new = pair.partition("=")
         if not separator or not old or not new:
             editor.fail(f"--rename takes YOURS=NAME, not {pair!r}")
         editor.rename(old, new)
-    editor.take_bytes(plan.encoder)
+    editor.take_bytes(encoder)
     editor.flatten_ownership()
     editor.take_floats()
     editor.natural_units(plan)
     try:
-        before = read_info(plan.file, model) if editor.is_described else None
-        info = _info(editor, plan, before)
+        info = _info(editor, plan, encoder, before)
         replace_info(model, info)
         _check_shapes(editor, info, add_golden(model, info))
         write_model(model, target)
@@ -238,17 +239,24 @@ def _nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
             yield from _nodes_of(attribute.g)
 
 
-def _info(editor: _Editor, plan: DescribePlan, before: NetInfo | None) -> NetInfo:
-    """Put together what the graph shows, what the user says, and what was said before."""
-    if before is not None and before.encoder != plan.encoder:
+def _encoder(editor: _Editor, plan: DescribePlan, before: NetInfo | None) -> str:
+    """Return the encoder that the user names, or that was named before."""
+    if before is None:
+        return plan.encoder or editor.fail("does not say what fills its planes; --encoder does")
+    if plan.encoder not in (None, before.encoder):
         editor.fail(f"has been described before, with the encoder {before.encoder}")
-    version, planes, globals_ = ENCODERS[plan.encoder]
-    _check_input(editor, SPATIAL_INPUT, 4, planes, plan.encoder)
+    return before.encoder
+
+
+def _info(editor: _Editor, plan: DescribePlan, encoder: str, before: NetInfo | None) -> NetInfo:
+    """Put together what the graph shows, what the user says, and what was said before."""
+    version, planes, globals_ = ENCODERS[encoder]
+    _check_input(editor, SPATIAL_INPUT, 4, planes, encoder)
     if globals_:
-        _check_input(editor, GLOBAL_INPUT, 2, globals_, plan.encoder)
+        _check_input(editor, GLOBAL_INPUT, 2, globals_, encoder)
     has_meta = META_INPUT in editor.inputs
     if has_meta:
-        _check_input(editor, META_INPUT, 2, N_META, plan.encoder)
+        _check_input(editor, META_INPUT, 2, N_META, encoder)
     strange = sorted(set(editor.inputs) - {SPATIAL_INPUT, GLOBAL_INPUT, META_INPUT})
     if strange or (GLOBAL_INPUT in editor.inputs and not globals_):
         editor.fail(f"has an input {(strange or [GLOBAL_INPUT])[0]!r} that nothing fills")
@@ -274,7 +282,7 @@ def _info(editor: _Editor, plan: DescribePlan, before: NetInfo | None) -> NetInf
         return replace(before, name=plan.name or before.name, heads=heads, **given)
     parameters = sum(int(np.prod(tensor.dims)) for tensor in editor.graph.initializer)
     return NetInfo(
-        encoder=plan.encoder,
+        encoder=encoder,
         encoder_version=version,
         spatial_planes=planes,
         global_features=globals_,
