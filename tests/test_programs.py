@@ -1,4 +1,4 @@
-"""The programs as processes: what happens where nobody can read what they print."""
+"""The programs as processes: where nobody can read what they print, and where memory lacks."""
 
 import os
 import re
@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from gtp_engine.messages import run_program
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
 
@@ -41,3 +43,8 @@ run_program("gtp-engine", lambda words: write_whole(Path("/proc/games"), ""))
 def test_a_file_that_cannot_be_written_is_named() -> None:
     found = subprocess.run([sys.executable, "-c", WRITER], capture_output=True, text=True)
     assert re.fullmatch(r"gtp-engine: /proc/games: [A-Z][a-z ]+\n", found.stderr)
+
+
+def test_a_lack_of_memory_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_program("gtp-engine", lambda words: len(bytearray(1 << 60))) == 1
+    assert capsys.readouterr().err == "gtp-engine: there is not enough memory\n"

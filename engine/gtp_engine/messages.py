@@ -68,7 +68,7 @@ def _occupy_closed_streams() -> None:
 def run_program(program: str, run: Callable[[list[str]], int]) -> int:
     """Run a program with the process's arguments and return its exit status.
 
-    Ctrl-C and an output that cannot be written get a line on stderr.
+    Ctrl-C, an output that cannot be written and a lack of memory get a line on stderr.
     """
     _occupy_closed_streams()
     set_up(program)
@@ -87,6 +87,9 @@ def run_program(program: str, run: Callable[[list[str]], int]) -> int:
         if isinstance(error, BrokenPipeError):
             return 0  # whoever read this has seen enough
         show(f"{program}: {describe_os_error(error)}")
+        return 1
+    except MemoryError:
+        show(f"{program}: there is not enough memory")
         return 1
 
 
