@@ -47,4 +47,4 @@ def test_a_file_that_cannot_be_written_is_named() -> None:
 
 def test_a_lack_of_memory_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_program("gtp-engine", lambda words: len(bytearray(1 << 60))) == 1
-    assert capsys.readouterr().err == "gtp-engine: there is not enough memory\n"
+    assert capsys.readouterr().err == "gtp-engine: memory is exhausted\n"

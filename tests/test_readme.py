@@ -1,10 +1,13 @@
-"""What the README and the page on Python show is true."""
+"""What the README and other pages show is true."""
 
 import ast
 import doctest
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,10 @@ from tests.paths import ROOT
 import gtp_engine
 
 README = ROOT / "README.md"
+PAGES = [
+    README,
+    *(p for d in ("docs", "docs/clients", "models") for p in sorted(ROOT.glob(f"{d}/*.md"))),
+]
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
@@ -58,3 +65,33 @@ def test_every_option_named_exists() -> None:
     table = README.read_text().split("## Playing")[1].split("##")[0]
     for option in re.findall(r"--[a-z][a-z-]*", table):
         assert option in known, option
+
+
+def commands_of(page: Path) -> Iterator[list[str]]:
+    """Yield the words of the command lines on a page that call the programs."""
+    for block in re.findall(r"(?m)^(?: {4}.*\n)+", page.read_text()):
+        for line in re.sub(r"\\\n\s*", "", block).split("\n"):
+            if "gtp-e" not in line:
+                continue
+            for part in re.split(r"\||&&", line.replace("HASH", "0" * 64)):
+                words = shlex.split(part, comments=True)
+                if words and re.search(r"(^|/)gtp-(engine|export)$", words[0]):
+                    yield words[: words.index(">")] if ">" in words else words
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_programs_understand_the_commands_shown(
+    page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in commands_of(page):
+        package = f"gtp_{words[0][-6:]}"
+        registry = import_module(
+            f"{package}.commands.registry" if package == "gtp_engine" else f"{package}.commands"
+        )
+        name = words[1] if len(words) > 1 and not words[1].startswith("-") else "gtp"
+        command = import_module(f"{package}.commands.{name.replace('-', '_')}")
+        monkeypatch.setattr(command, "run", lambda given: 0)
+        try:
+            assert registry.run(words[1:]) == 0
+        except SystemExit:
+            pytest.fail(f"{shlex.join(words)}: {capsys.readouterr().err}")

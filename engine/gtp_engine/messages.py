@@ -89,7 +89,7 @@ def run_program(program: str, run: Callable[[list[str]], int]) -> int:
         show(f"{program}: {describe_os_error(error)}")
         return 1
     except MemoryError:
-        show(f"{program}: there is not enough memory")
+        show(f"{program}: memory is exhausted")
         return 1
 
 
