@@ -4,11 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.export.learning.test_own_games import write_games
-from tests.paths import MODELS, ROOT
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
+
+from tests.export.learning.test_own_games import write_games  # noqa: E402
+from tests.paths import MODELS, ROOT  # noqa: E402
 
 from gtp_export import strength  # noqa: E402
 from gtp_export.commands import run as run_command  # noqa: E402

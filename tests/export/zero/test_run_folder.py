@@ -175,6 +175,7 @@ def test_the_window_grows_more_slowly_than_the_run() -> None:
 def test_another_run_in_the_same_folder_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], complaint: str
 ) -> None:
+    pytest.importorskip("torch")
     run = new_run(tmp_path)
     before = run.settings()
     assert run_command(["zero", str(run.path), *words]) == 1
@@ -324,6 +325,7 @@ def test_a_setting_may_change_when_a_run_is_resumed_and_the_help_says_so(tmp_pat
 def test_the_settings_of_a_run_that_is_at_work_stay(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("torch")
     run = new_run(tmp_path)
     keeper, before = Coordinator(run), run.settings()
     for part in ([], ["coordinate"]):
@@ -349,6 +351,7 @@ def test_a_net_that_does_not_see_the_komi_plays_under_one_alone(tmp_path: Path) 
 def test_a_folder_with_something_else_is_left_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("torch")
     (tmp_path / "letter.txt").write_text("dear")
     assert run_command(["zero", str(tmp_path), "--size", "4"]) == 1
     assert "is no run's folder" in capsys.readouterr().err
@@ -505,6 +508,7 @@ def test_two_coordinators_on_one_run_are_refused(tmp_path: Path) -> None:
 def test_another_trainer_or_judge_on_one_run_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], part: str
 ) -> None:
+    pytest.importorskip("torch")
     run = new_run(tmp_path)
     first = Part(run, part, alone=True)
     assert run_command(["zero", part, str(run.path)]) == 1
