@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import threading
 import time
 from collections import Counter
@@ -414,6 +415,10 @@ def test_a_checkpoint_to_begin_with_has_a_student_beside_it(tmp_path: Path) -> N
     assert _newest_student(plan) == tmp_path / "new" / "student-latest.onnx"
 
 
+COMPILERS = ("c++", "g++", "clang++", "cl")
+"""Of which `torch.compile` needs one."""
+
+
 def steps_of(data: Path) -> tuple[list[dict[str, float]], CompiledNet]:
     """Return the losses of some steps of a net of one block, and what computed it."""
     shape = replace(TOWERS["tiny"], blocks=1)
@@ -423,6 +428,7 @@ def steps_of(data: Path) -> tuple[list[dict[str, float]], CompiledNet]:
     return [trainer.step() for _ in range(4)], compiled
 
 
+@pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="there is no compiler of C++")
 @pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 def test_steps_of_a_compiled_net_are_those_of_the_net(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
