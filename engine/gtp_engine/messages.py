@@ -52,7 +52,7 @@ def set_up(program: str) -> None:
 
 
 def _occupy_closed_streams() -> None:
-    """Give standard streams that are closed to nobody, lest a file take a number that is theirs.
+    """Point standard streams that are closed at nothing, lest a file take a number of theirs.
 
     What was closed stays None in `sys`, but for stderr: what is printed to None would go to stdout.
     """

@@ -473,9 +473,8 @@ class WebGame:
         except Exception as error:
             traceback.print_exc()
             outcome = {"done": 0, "error": str(error)}
-        self._cancel = (
-            None  # before pages know: they may want another review at once, or a new game
-        )
+        # Before pages know: they may want another review at once, or a new game.
+        self._cancel = None
         self._show(review=outcome)
 
     # What pages are told --------------------------------------------------------------------------
