@@ -20,6 +20,8 @@ PAGES = [
     README,
     *(p for d in ("docs", "docs/clients", "models") for p in sorted(ROOT.glob(f"{d}/*.md"))),
 ]
+REGISTRIES = {"gtp_engine": "gtp_engine.commands.registry", "gtp_export": "gtp_export.commands"}
+"""What runs a program's command, by its package."""
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
@@ -84,10 +86,8 @@ def test_the_programs_understand_the_commands_shown(
     page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for words in commands_of(page):
-        package = f"gtp_{words[0][-6:]}"
-        registry = import_module(
-            f"{package}.commands.registry" if package == "gtp_engine" else f"{package}.commands"
-        )
+        package = Path(words[0]).name.replace("-", "_")
+        registry = import_module(REGISTRIES[package])
         name = words[1] if len(words) > 1 and not words[1].startswith("-") else "gtp"
         command = import_module(f"{package}.commands.{name.replace('-', '_')}")
         monkeypatch.setattr(command, "run", lambda given: 0)

@@ -173,8 +173,8 @@ def test_a_net_of_ownership_alone(tmp_path: Path, opset: int) -> None:
 def test_what_is_not_said_anew_stays_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     before = OnnxNet(find_net("small-int8"), "cpu").info
-    again = ["describe", str(find_net("small-int8")), "--out", str(path), "--strength", "some"]
-    assert run(again) == 0
+    source = str(find_net("small-int8"))
+    assert run(["describe", source, "--out", str(path), "--strength", "some"]) == 0
     assert OnnxNet(path, "cpu").info == replace(before, strength="some")
     assert run(["describe", str(path), "--encoder", before.encoder, "--board-sizes", "7,9"]) == 0
     found = OnnxNet(path, "cpu").info
