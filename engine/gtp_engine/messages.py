@@ -14,7 +14,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 
-from gtp_engine.platforms import would_block
+from gtp_engine.platforms import PIPE_BYTES, would_block
 
 PACKAGES = ("gtp_engine", "gtp_export")
 
@@ -27,8 +27,8 @@ INTERRUPTED_STATUS = INTERRUPTED_BY + 2
 _CHAT_WORDS = re.compile(r"(MALKOVICH|MAIN|DISCUSSION):")
 """What makes the bridge to the OGS server post a line of stderr in the game's chat."""
 
-_PIECE = 1024
-"""Characters written at once: a pipe that takes anything takes 4096 bytes."""
+_PIECE = PIPE_BYTES // 4
+"""Characters written at once; none has more than four bytes."""
 
 _lock = threading.Lock()
 _guard = threading.Lock()

@@ -59,6 +59,9 @@ else:
     READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK
 
 
+PIPE_BYTES: int = getattr(select, "PIPE_BUF", 512)
+"""What a pipe that is not full takes at least without waiting."""
+
 _CONTAINER = Path("/sys/fs/cgroup")
 """Where Linux says what a container may have of the machine."""
 
@@ -184,10 +187,13 @@ def keys_at_once(terminal: TextIO) -> Iterator[bool]:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def would_block(stream: TextIO) -> bool:
-    """Whether a stream is a full pipe; no where the system cannot tell, as Windows."""
+def would_block(file: TextIO | int, seconds: float = 0.0) -> bool:
+    """Whether a file is a full pipe, and stays one so long.
+
+    No where the system cannot tell, as Windows. A pipe that is not full takes PIPE_BYTES at once.
+    """
     try:
-        return not select.select([], [stream.fileno()], [], 0)[1]
+        return not select.select([], [file], [], seconds)[1]
     except (OSError, ValueError):
         return False
 

@@ -1,12 +1,18 @@
 """`gtp-engine` as a process: start, options, departure. No test depends on how fast it is."""
 
+import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from gtp_engine.frontends import pipes
+from gtp_engine.frontends.gtp.server import new_inbox
 
 TIMEOUT = 300
 ENGINE = [sys.executable, "-m", "gtp_engine"]
@@ -84,6 +90,45 @@ def test_a_silent_client_behind_pipes_that_do_not_wait_is_waited_for() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], input=b"", capture_output=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot tell that a pipe is full")
+@pytest.mark.parametrize("last", [b"", b"quit\n"])
+def test_a_client_that_leaves_without_reading_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, last: bytes
+) -> None:
+    monkeypatch.setattr(pipes, "LAST_SECONDS", 1)
+    to_engine, client = os.pipe()
+    unread, from_engine = os.pipe()
+    inbox, output = new_inbox(to_engine), pipes.Output(from_engine)
+    output.inbox = inbox
+    inbox.start()
+    writer = threading.Thread(target=output.write, args=("x" * (1 << 20),), daemon=True)
+    writer.start()
+    writer.join(2 * pipes.LAST_SECONDS + pipes.PATIENCE)
+    assert writer.is_alive() and not output.is_closed  # it may still read
+    os.write(client, last)
+    os.close(client)
+    writer.join(TIMEOUT)
+    assert not writer.is_alive() and output.is_closed
+    for descriptor in (to_engine, unread, from_engine):
+        os.close(descriptor)
+
+
+def test_a_client_that_reads_slowly_gets_all() -> None:
+    said = "".join(f"{number} \u9ed2 " for number in range(20_000))
+    unread, from_engine = os.pipe()
+    output = pipes.Output(from_engine)
+    writer = threading.Thread(target=output.write, args=(said,), daemon=True)
+    writer.start()
+    heard = b""
+    while len(heard) < len(said.encode()):
+        heard += os.read(unread, 1 << 15)
+        time.sleep(0.01)
+    assert heard.decode() == said and not output.is_closed
+    writer.join(TIMEOUT)
+    for descriptor in (unread, from_engine):
+        os.close(descriptor)
 
 
 def test_quit(process: subprocess.Popen[bytes]) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gtp_engine.platforms import make_blocking
+from gtp_engine.platforms import PIPE_BYTES, make_blocking, would_block
 
 PATIENCE = 0.25
 """Seconds of silence after which `quit` or the end of input means: stop what you are doing.
@@ -21,6 +21,9 @@ Without a pause they are the end of a script that was piped in, whose commands a
 
 LONGEST_LINE = 1 << 20
 """Bytes of a line that are read; the rest of a longer one is dropped."""
+
+LAST_SECONDS = 5
+"""How long a client that is leaving may take nothing of what is said to it."""
 
 _LONGEST_QUEUE = 10_000
 _LARGEST_QUEUE = 1 << 24
@@ -58,8 +61,8 @@ class Output:
         self._lock = threading.Lock()
         self.is_closed = False
         """Whether the client has stopped listening."""
-        self.on_closed: Callable[[], None] = lambda: None
-        """Called once that is noticed."""
+        self.inbox: Inbox | None = None
+        """What the same client says; abandoned once it has stopped listening."""
 
     def write(self, text: str) -> None:
         """Send text at once. Once the client is gone, do nothing."""
@@ -67,11 +70,27 @@ class Output:
         with self._lock:
             try:
                 while data and not self.is_closed:
-                    data = data[os.write(self._descriptor, data) :]
+                    self._wait_for_room()
+                    data = data[os.write(self._descriptor, data[:PIPE_BYTES]) :]
                 return
             except OSError:
                 self.is_closed = True
-        self.on_closed()
+        if self.inbox is not None:
+            self.inbox.abandon()
+
+    def _wait_for_room(self) -> None:
+        """Wait until the client takes more.
+
+        Raises:
+            TimeoutError: It does not, and is leaving. Many a program waits for the end of another
+                without reading what that one still says.
+        """
+        left = LAST_SECONDS
+        while would_block(self._descriptor, 1.0):
+            if self.inbox is not None and self.inbox.is_client_leaving:
+                left -= 1
+                if left == 0:
+                    raise TimeoutError
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ class Server:
         output: Output,
         note: Callable[[str, str], None] = lambda mark, text: None,
     ) -> None:
-        output.on_closed = inbox.abandon
+        output.inbox = inbox
         self._engine, self._inbox, self._output, self._note = engine, inbox, output, note
         self._playouts = engine.settings.playouts
         """Most playouts of a move where the manager sets no limit."""

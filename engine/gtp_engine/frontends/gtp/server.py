@@ -68,7 +68,7 @@ class Server:
         self._output = output
         self._journal = journal
         # Who does not listen gets no more answers: a search would go on for nobody.
-        output.on_closed = inbox.abandon
+        output.inbox = inbox
         commands = _OF_FIVE if engine.settings.game == FIVE else COMMANDS
         self._session = Session(engine, commands, inbox, output)
 
