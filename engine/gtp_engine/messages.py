@@ -9,20 +9,24 @@ import io
 import logging
 import os
 import re
+import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
 
-from gtp_engine.platforms import PIPE_BYTES, would_block
+from gtp_engine.platforms import (
+    INTERRUPTED_BY,
+    LEAVE_SIGNALS,
+    PIPE_BYTES,
+    end_by,
+    would_block,
+)
 
 PACKAGES = ("gtp_engine", "gtp_export")
 
-INTERRUPTED_BY = 128
-"""Exit status after a signal, less the signal's number, as shells have it."""
-
-INTERRUPTED_STATUS = INTERRUPTED_BY + 2
-"""After Ctrl-C."""
+INTERRUPTED_STATUS = INTERRUPTED_BY + signal.SIGINT
+"""Exit status after Ctrl-C."""
 
 _CHAT_WORDS = re.compile(r"(MALKOVICH|MAIN|DISCUSSION):")
 """What makes the bridge to the OGS server post a line of stderr in the game's chat."""
@@ -71,6 +75,9 @@ def run_program(program: str, run: Callable[[list[str]], int]) -> int:
     Ctrl-C, an output that cannot be written and a lack of memory get a line on stderr.
     """
     _occupy_closed_streams()
+    for number in LEAVE_SIGNALS:
+        if signal.getsignal(number) is signal.SIG_DFL:  # and not to be ignored, as with nohup
+            end_by(number)
     set_up(program)
     try:
         try:

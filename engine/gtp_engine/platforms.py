@@ -16,10 +16,14 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import IO, Any, TextIO
 
 LEAVE_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGTERM,)
 """What asks a program to end: a service manager, a window that is closed."""
+
+INTERRUPTED_BY = 128
+"""Exit status after a signal, less the signal's number, as shells have it."""
 
 RESIZE_SIGNALS: tuple[signal.Signals, ...] = ()
 """What says that the terminal has another size; Windows says nothing."""
@@ -85,6 +89,18 @@ def _limits(*names: str) -> list[int]:
         with contextlib.suppress(OSError):
             words += (_CONTAINER / name).read_text(encoding="utf-8").split()
     return [int(word) for word in words if word.isdecimal()]
+
+
+def end_by(number: signal.Signals) -> None:
+    """Have a signal end the process at once, as it does by itself unless somebody sees to it.
+
+    A container's first process has to see to it: the system keeps from it what it does not heed.
+    """
+    signal.signal(number, _end if os.getpid() == 1 else signal.SIG_DFL)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    os._exit(INTERRUPTED_BY + number)
 
 
 def fresh_memory(size: int) -> mmap.mmap:

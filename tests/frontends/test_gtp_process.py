@@ -154,6 +154,17 @@ def test_signals(process: subprocess.Popen[bytes], number: signal.Signals) -> No
     assert process.stderr is not None and process.stderr.read() == b""
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals to speak of")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_first_process_of_a_container_is_no_exception(number: signal.Signals) -> None:
+    code = "import os; os.getpid = lambda: 1; import gtp_engine.__main__ as m; m.main()"
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        ask(process, "name")
+        process.send_signal(number)
+        assert process.wait(TIMEOUT) == 128 + number
+
+
 def test_a_client_that_does_not_listen(process: subprocess.Popen[bytes]) -> None:
     ask(process, "name")
     assert process.stdout is not None and process.stdin is not None

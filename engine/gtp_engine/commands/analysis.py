@@ -24,6 +24,7 @@ from gtp_engine.frontends.analysis.overrides import (
     parse_config,
     read_config,
 )
+from gtp_engine.platforms import end_by
 from gtp_engine.play.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -111,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
         from gtp_engine.commands.analysis_records import analyse_files
 
         return analyse_files(args.sgf, args.out, settings, analysis, args.positions)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_by(signal.SIGINT)
     return _converse(settings, analysis, args.positions, not args.quit_without_waiting)
 
 

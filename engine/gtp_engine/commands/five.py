@@ -17,6 +17,7 @@ from gtp_engine.commands.options import add_options, read_settings
 from gtp_engine.commands.process import end_process, open_output
 from gtp_engine.files import read_file
 from gtp_engine.games import FIVE
+from gtp_engine.platforms import end_by
 
 OPTIONS = ("playouts", "net", "recipe", "parameters", "seed", "threads", "memory", "log")
 """The engine's options that mean something here; time is the manager's."""
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--size is for --forbidden; the manager says how large the board is")
     settings = read_settings(args)
     settings = replace(settings, resign=False, memory=settings.memory or MEMORY_MB)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_by(signal.SIGINT)
     from gtp_engine.frontends.gomocup.server import Server, is_stop, parse_line
     from gtp_engine.frontends.journal import Journal
     from gtp_engine.frontends.pipes import Inbox

@@ -7,6 +7,7 @@ import time
 
 from gtp_engine.commands.options import add_options, check_net, read_settings
 from gtp_engine.commands.process import end_process, open_output
+from gtp_engine.platforms import end_by
 from gtp_engine.play.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         check_net(settings.net)
         return _precompile(settings)
     # Ctrl-C ends the process without a traceback, as SIGTERM does by itself.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_by(signal.SIGINT)
     return _converse(settings)
 
 

@@ -16,7 +16,7 @@ from gtp_engine.coords import point_at
 from gtp_engine.files import read_file
 from gtp_engine.games import FIVE, new_game, parse_rules, usual_size
 from gtp_engine.go.rules import GO, LONGEST_GAME
-from gtp_engine.messages import INTERRUPTED_BY
+from gtp_engine.platforms import INTERRUPTED_BY
 
 if TYPE_CHECKING:
     from gtp_engine.arena.referee import MatchGame, MatchTerms

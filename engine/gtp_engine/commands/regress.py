@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gtp_engine.arguments import UsageError
 from gtp_engine.commands.options import DEFAULT_TIMEOUT, add_shared
-from gtp_engine.messages import INTERRUPTED_BY
+from gtp_engine.platforms import INTERRUPTED_BY
 
 _EXAMPLES = """examples:
   gtp-engine regress gnugo/regression/*.tst
