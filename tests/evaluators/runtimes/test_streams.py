@@ -19,6 +19,7 @@ from gtp_engine.evaluators.runtimes.streams import (
     BeyondUseError,
     SessionStream,
     StreamPool,
+    shape_of,
 )
 
 OUT_OF_MEMORY = (
@@ -39,6 +40,20 @@ class Stream:
         self.entered = threading.Event()
         self.gate = threading.Event()
         self.gate.set()
+        self.bound_shapes: set[Any] = set()
+        self.may_bind = threading.Event()
+        self.may_bind.set()
+        self.binding = threading.Event()
+
+    def has_bound(self, shape: Any) -> bool:
+        return shape in self.bound_shapes
+
+    def bound(self, feed: Any, bucket: int) -> None:
+        self.binding.set()
+        assert self.may_bind.wait(PATIENCE)
+        if self.error is not None:
+            raise RuntimeError(self.error)
+        self.bound_shapes.add(shape_of(feed, bucket))
 
     def run(self, feed: Any, bucket: int) -> dict[str, Array]:
         self.buckets.append(bucket)
@@ -160,6 +175,48 @@ def test_as_many_batches_are_in_flight_as_there_are_streams() -> None:
     assert len(found) == 5
     for one in found:
         assert_right(one, 3)
+
+
+def test_a_stream_that_is_ready_is_taken_before_others() -> None:
+    streams = [Stream(), Stream(), Stream()]
+    streams[1].bound_shapes.add(shape_of(rows(1), 4))
+    StreamPool(streams).run(rows(3))
+    assert [stream.buckets for stream in streams] == [[], [4], []]
+
+
+def test_while_streams_are_made_ready_batches_wait_for_the_first_one() -> None:
+    streams = [Stream(), Stream()]
+    for stream in streams:
+        stream.may_bind.clear()
+    pool = StreamPool(streams, 32, pads=False)
+    thread = pool.prepare(rows(1), 4)
+    found: list[dict[str, Array]] = []
+    asks = threading.Thread(target=lambda: found.append(pool.run(rows(4))), daemon=True)
+    asks.start()
+    assert streams[0].binding.wait(PATIENCE)
+    pool.run(rows(8))  # of a shape that nobody makes ready
+    assert [stream.buckets for stream in streams] == [[], [8]] and not found
+    streams[0].may_bind.set()
+    asks.join(PATIENCE)
+    assert_right(found[0], 4)
+    assert streams[1].binding.wait(PATIENCE)
+    assert streams[0].bound_shapes == {shape_of(rows(1), bucket) for bucket in (1, 2, 4)}
+    assert streams[0].buckets == [4] and not streams[1].bound_shapes
+    streams[1].may_bind.set()
+    thread.join(PATIENCE)
+    assert streams[0].bound_shapes == streams[1].bound_shapes
+
+
+def test_batches_do_not_wait_for_what_cannot_be_made_ready() -> None:
+    streams = [Stream(), Stream()]
+    streams[0].error = "no memory"
+    streams[1].may_bind.clear()
+    pool = StreamPool(streams)
+    thread = pool.prepare(rows(1), 1)
+    assert streams[1].binding.wait(PATIENCE)
+    assert_right(pool.run(rows(1)), 1)
+    streams[1].may_bind.set()
+    thread.join(PATIENCE)
 
 
 def test_threads_that_wait_for_a_gpu_hear_of_its_failure() -> None:

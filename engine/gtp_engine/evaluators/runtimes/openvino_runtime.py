@@ -28,8 +28,6 @@ from gtp_engine.evaluators.runtimes.streams import (
     Feed,
     Stream,
     StreamPool,
-    bucket_for,
-    part_of,
 )
 
 INSTALLED = importlib.util.find_spec("openvino") is not None
@@ -40,7 +38,7 @@ LARGEST_BATCH = 32
 
 LARGEST_EXPORTED = 4 << 20
 """Bytes of a file whose graphs are compiled once for all streams."""
-MOST_EXPORTED = 4
+MOST_EXPORTED = BUCKETS.index(LARGEST_BATCH) + 1
 """Graphs that are kept for streams that have not asked for them yet."""
 
 FP32, BF16, FP16 = "f32", "bf16", "f16"
@@ -125,22 +123,8 @@ class OpenVinoSession:
         return self._pool.run(feed)
 
     def prepare(self, feed: Feed, largest: int) -> threading.Thread:
-        """Compile in the background what batches of up to `largest` such rows will need.
-
-        A failure shows when such a batch comes.
-        """
-
-        def work() -> None:
-            sizes = range(1, min(largest, LARGEST_BATCH) + 1)
-            for bucket in sorted({bucket_for(part_of(size)) for size in sizes}):
-                for stream in self._streams:
-                    if threading.main_thread().is_alive():
-                        with contextlib.suppress(Exception):
-                            stream.bound(feed, bucket)
-
-        thread = threading.Thread(target=work)  # no daemon: it must not outlive the interpreter
-        thread.start()
-        return thread
+        """Compile in the background; see `StreamPool.prepare`."""
+        return self._pool.prepare(feed, largest)
 
     def request_for(self, staging: Mapping[str, Array]) -> Any:
         """Compile a graph, and return what runs it on arrays [B, ...], by name, that stay in use.

@@ -10,6 +10,7 @@ A device that runs out of memory is given smaller buckets from then on. A GPU th
 is left alone, and the others go on. Where nothing is left, the net is beyond use there.
 """
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -40,6 +41,14 @@ with AMX, 7 of 8 and 31 of 32 take less time padded, even on 19x19; 13 of 16 and
 Feed = Mapping[str, Array]
 """By input, rows of a batch."""
 
+Shape = tuple[object, ...]
+"""A bucket, and of each input the shape of a row."""
+
+
+def shape_of(feed: Feed, bucket: int) -> Shape:
+    """Return the shape in which rows are run."""
+    return bucket, *(array.shape[1:] for array in feed.values())
+
 
 class BeyondUseError(RuntimeError):
     """Every stream has failed; the message is the reason of the last one."""
@@ -62,7 +71,7 @@ class Stream:
         self._binding = threading.Lock()
         """Held while a shape is bound, which takes OpenVINO some tenths of a second; the shapes
         that are bound already can be run meanwhile."""
-        self._bound: dict[tuple[object, ...], Bound] = {}
+        self._bound: dict[Shape, Bound] = {}
 
     def run(self, feed: Feed, bucket: int) -> dict[str, Array]:
         """Return the outputs [bucket, ...] of at most `bucket` rows and of the padding behind them.
@@ -79,22 +88,27 @@ class Stream:
 
     def bound(self, feed: Feed, bucket: int) -> Bound:
         """Return what runs batches shaped like this."""
-        key = (bucket, *(array.shape[1:] for array in feed.values()))
-        found = self._recall(key)
+        shape = shape_of(feed, bucket)
+        found = self._recall(shape)
         if found is None:
             with self._binding:
-                found = self._recall(key) or self._bind(feed, bucket)
+                found = self._recall(shape) or self._bind(feed, bucket)
                 with self._guard:
                     while len(self._bound) >= self.kept_shapes:
                         del self._bound[next(iter(self._bound))]
-                    self._bound[key] = found
+                    self._bound[shape] = found
         return found
 
-    def _recall(self, key: tuple[object, ...]) -> Bound | None:
+    def has_bound(self, shape: Shape) -> bool:
+        """Whether batches of a shape can be run at once."""
         with self._guard:
-            found = self._bound.pop(key, None)
+            return shape in self._bound
+
+    def _recall(self, shape: Shape) -> Bound | None:
+        with self._guard:
+            found = self._bound.pop(shape, None)
             if found is not None:
-                self._bound[key] = found  # the shape used last stands last, and goes last
+                self._bound[shape] = found  # the shape used last stands last, and goes last
             return found
 
     def _bind(self, feed: Feed, bucket: int) -> Bound:
@@ -163,8 +177,45 @@ class StreamPool:
         self._free = list(streams)
         self._all = list(streams)
         self._changed = threading.Condition()
+        self._preparing: set[Shape] = set()
+        """Shapes that are being bound for one stream after the other."""
         self.largest = largest
         """Largest bucket that is still tried."""
+
+    def prepare(self, feed: Feed, largest: int) -> threading.Thread:
+        """Bind in the background what batches of up to `largest` such rows will need.
+
+        Meanwhile such batches wait for streams that are ready, of which the first is there soon:
+        for sixteen streams OpenVINO takes some seconds. A failure shows when such a batch comes.
+        """
+        sizes = range(1, min(largest, self.largest) + 1)
+        parts = {size if self._pads else part_of(size) for size in sizes}
+        wanted = {shape_of(feed, bucket): bucket for bucket in sorted(map(bucket_for, parts))}
+
+        def bind(stream: Stream, shape: Shape, bucket: int) -> None:
+            is_bound = False
+            with contextlib.suppress(Exception):
+                stream.bound(feed, bucket)
+                is_bound = True
+            with self._changed:
+                if not is_bound:
+                    self._preparing.discard(shape)
+                self._changed.notify_all()
+
+        def work() -> None:
+            for stream in list(self._all):
+                for shape, bucket in wanted.items():
+                    if threading.main_thread().is_alive():
+                        bind(stream, shape, bucket)
+            with self._changed:
+                self._preparing -= wanted.keys()
+                self._changed.notify_all()
+
+        with self._changed:
+            self._preparing |= wanted.keys()
+        thread = threading.Thread(target=work)  # no daemon: it must not outlive the interpreter
+        thread.start()
+        return thread
 
     def run(self, feed: Feed) -> dict[str, Array]:
         """Return the outputs [B, ...] of a batch of any size.
@@ -193,7 +244,7 @@ class StreamPool:
     def _run_part(self, rows: Feed, size: int) -> dict[str, Array] | None:
         """Return the outputs of a batch of at most the largest bucket; None to try once more."""
         bucket = bucket_for(size)
-        stream = self._take()
+        stream = self._take(shape_of(rows, bucket))
         try:
             found = stream.run(rows, bucket)
         except Exception as error:  # the runtime's own exception classes are not public
@@ -208,13 +259,18 @@ class StreamPool:
             return found
         return {name: array[:size] for name, array in found.items()}
 
-    def _take(self) -> Stream:
+    def _take(self, shape: Shape) -> Stream:
+        """Wait for a stream, and take one that is ready for a shape if there is any."""
         with self._changed:
-            while not self._free:
+            while True:
                 if not self._all:
                     raise BeyondUseError(self._reason)
+                ready = [stream for stream in self._free if stream.has_bound(shape)]
+                if ready or (self._free and shape not in self._preparing):
+                    stream = (ready or self._free)[-1]
+                    self._free.remove(stream)
+                    return stream
                 self._changed.wait()
-            return self._free.pop()
 
     def _put_back(self, stream: Stream) -> None:
         with self._changed:
