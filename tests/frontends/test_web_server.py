@@ -359,6 +359,15 @@ def test_of_wishes_to_look_the_newest_waits_and_others_that_are_dropped_are_told
     assert game._looks_at is None
 
 
+def test_what_was_said_stays_while_pages_look() -> None:
+    game = WebGame(Engine(Settings(size=(5, 5)), evaluator=FakeEvaluator()), "both", [])
+    game._say("no such move")
+    game._obey({"do": "look", "turn": 0})
+    assert game._state["said"] == ["No such move."]
+    game._obey({"do": "stop"})
+    assert game._state["said"] == []
+
+
 def test_a_page_that_comes_while_the_engine_loads_knows_the_rules() -> None:
     settings = Settings(size=(5, 5), rules=Rules.parse("japanese"))
     game = WebGame(Engine(settings, evaluator=FakeEvaluator()), "both", [])
@@ -617,21 +626,21 @@ def _attack(server: Served, kind: int) -> list[str]:
     return []
 
 
-def test_a_flood_or_a_huge_message_of_a_tab_harms_nobody_else(
-    server: Served, client: ClientConnection
-) -> None:
-    new_game(client)
-    with server.client() as flood:
-        for turn in range(500):
-            wish(flood, "look", turn=turn % 3)
-            if turn == 100:
-                assert len(play(client, "C3", 0)["moves"]) == 2
-    with server.client() as huge, pytest.raises(ConnectionClosed):
-        huge.send(b"(" * (MOST_MESSAGE + 1))
-        while True:
-            huge.recv(timeout=PATIENCE)
-    wish(client, "undo")
-    state_when(client, lambda state: state["moves"] == [])
+def test_a_flood_or_a_huge_message_of_a_tab_harms_nobody_else(tmp_path: Path) -> None:
+    # A server of its own: it goes on to read what the flood has sent.
+    with served(tmp_path) as server, server.client() as client:
+        new_game(client)
+        with server.client() as flood:
+            for turn in range(500):
+                wish(flood, "look", turn=turn % 3)
+                if turn == 100:
+                    assert len(play(client, "C3", 0)["moves"]) == 2
+        with server.client() as huge, pytest.raises(ConnectionClosed):
+            huge.send(b"(" * (MOST_MESSAGE + 1))
+            while True:
+                huge.recv(timeout=PATIENCE)
+        wish(client, "undo")
+        state_when(client, lambda state: state["moves"] == [])
 
 
 # What is never lost, and how it ends -------------------------------------------------------------

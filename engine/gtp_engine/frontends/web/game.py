@@ -175,9 +175,7 @@ class WebGame:
                 self._stop = None
             else:
                 self._stop = None
-                wish = self._wishes.get()
-                self._show(said=[])
-                self._attempt(partial(self._obey, wish))
+                self._attempt(partial(self._obey, self._wishes.get()))
 
     def _attempt(self, task: Callable[[], None]) -> None:
         """Do something; whatever goes wrong is said, and the game goes on."""
@@ -256,9 +254,12 @@ class WebGame:
     # Wishes ---------------------------------------------------------------------------------------
 
     def _obey(self, wish: dict[str, Any] | bytes) -> None:
+        does = "load" if isinstance(wish, bytes) else _text(wish, "do")
+        if does != "look":  # as pages do by themselves, of which another one may have been told
+            self._show(said=[])
         if isinstance(wish, bytes):
             return self._load(wish)
-        handler = getattr(self, f"_do_{_text(wish, 'do')}", None)
+        handler = getattr(self, f"_do_{does}", None)
         if handler is None:
             raise ValueError("the page wishes what nobody knows")
         self._is_waiting = False
