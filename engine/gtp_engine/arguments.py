@@ -134,16 +134,21 @@ def parse_switch(text: str) -> bool:
     return _SWITCHES[text.lower()]
 
 
-def check_file(path: Path, option: str) -> None:
+def check_file(path: Path, option: str, *endings: str) -> None:
     """See that a file can be written at the end of long work.
 
+    Args:
+        endings: Those of the files that may be written over; any where none is given.
+
     Raises:
-        UsageError: It cannot be written.
+        UsageError: It cannot be written, or holds something else.
     """
     try:
         if path.is_fifo():
             return  # its reader would leave with the first writer
         was_there = path.exists()
+        if endings and path.suffix not in endings and path.is_file() and path.stat().st_size:
+            raise UsageError(f"{option}: {path} holds something else; take another name")
         path.open("a", encoding="utf-8").close()
         if not was_there:
             path.resolve().unlink()  # a link stays

@@ -57,7 +57,11 @@ def test_a_whole_game_is_counted_by_both(tmp_path: Path) -> None:
     record = load_sgf(tmp_path / "sgf" / "game0001.sgf")
     assert (record.width, record.komi, record.result) == (5, 7.0, "B+17")
     assert (record.black_name, record.white_name) == ("Script (A)", "Script (B)")
-    assert "s]" in (tmp_path / "sgf" / "game0001.sgf").read_text()
+    first = (tmp_path / "sgf" / "game0001.sgf").read_text()
+    assert "s]" in first
+    play(tmp_path, b, a, "--games", "1", "--sgf", str(tmp_path / "sgf"))
+    assert (tmp_path / "sgf" / "game0001.sgf").read_text() == first
+    assert load_sgf(tmp_path / "sgf" / "game0002.sgf").black_name == "Script (A)"
 
 
 def test_whoever_oversteps_the_time_loses(tmp_path: Path) -> None:

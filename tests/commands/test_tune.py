@@ -121,6 +121,15 @@ def test_mistakes_are_one_sentence(
         err = capsys.readouterr().err
         assert complaint in err and str(kept) in err and err.count("\n") == 1
     assert kept.read_text() == "no trials of an earlier run"
+    for held in ('net = "default"\nparameters = "cpuct=1"\n', "a game of [chess"):
+        out.write_text(held)
+        with pytest.raises(SystemExit):
+            run(command(out))
+        assert capsys.readouterr().err == (
+            f"gtp-engine tune: --out: {out} holds something else; take another name\n"
+        )
+        assert out.read_text() == held
+    out.unlink()
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(SystemExit):
         run(command(out))

@@ -74,6 +74,9 @@ def wait_until(holds: Callable[[], bool]) -> None:
         ("japanese", 19, 19, 6.5),
         ("japanese", 9, 9, 6.5),
         ("new-zealand", 19, 19, 7.0),
+        ("aga-button", 19, 19, 7.0),
+        ('{"hasButton": true}', 19, 19, 7.0),
+        ('{"hasButton": true, "scoring": "TERRITORY"}', 19, 19, 6.5),
     ],
 )
 def test_customary_komi(rules: str, width: int, height: int, komi: float) -> None:

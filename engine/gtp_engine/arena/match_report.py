@@ -229,12 +229,15 @@ class Records:
     """What is written down of a match. Where that fails it is said, and the match goes on.
 
     Args:
-        sgf: Folder for the games, by number.
+        sgf: Folder for the games, by number behind those that are there.
         report: File for the summary and the games as JSON.
     """
 
     def __init__(self, sgf: Path | None, report: Path | None) -> None:
         self._sgf = sgf
+        found = [] if sgf is None else sgf.glob("game*.sgf")
+        numbers = [int(file.stem[4:]) for file in found if file.stem[4:].isdecimal()]
+        self._games_before = max(numbers, default=0)
         self._report = report
         self.are_whole = True
         """Whether everything could be written."""
@@ -242,7 +245,8 @@ class Records:
     def write_game(self, game: MatchGame) -> None:
         """Write a finished game to the folder."""
         if self._sgf is not None:
-            self._write(self._sgf / f"game{game.number:04}.sgf", game.sgf)
+            number = self._games_before + game.number
+            self._write(self._sgf / f"game{number:04}.sgf", game.sgf)
 
     def write_report(self, report: Report, *, is_final: bool = True) -> None:
         """Write the summary and the games so far as JSON; pipes get but the final one."""

@@ -4,6 +4,7 @@ import argparse
 import logging
 import signal
 import time
+from typing import NoReturn
 
 from gtp_engine.commands.options import add_options, check_net, read_settings
 from gtp_engine.commands.process import end_process, open_output
@@ -32,18 +33,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
-    """Speak GTP until the client leaves; return the exit status."""
+def run(args: argparse.Namespace) -> NoReturn:
+    """Speak GTP until the client leaves, and end the process."""
     settings = read_settings(args)
     if args.precompile:
         check_net(settings.net)
-        return _precompile(settings)
+        _precompile(settings)
     # Ctrl-C ends the process without a traceback, as SIGTERM does by itself.
     end_by(signal.SIGINT)
-    return _converse(settings)
+    _converse(settings)
 
 
-def _precompile(settings: Settings) -> int:
+def _precompile(settings: Settings) -> NoReturn:
     from gtp_engine.kernel_cache import ADVICE
     from gtp_engine.kernels import CACHE
     from gtp_engine.play.engine import Engine
@@ -58,15 +59,15 @@ def _precompile(settings: Settings) -> int:
 
         compile_search(engine.search.evaluator, *settings.size)
     except EngineUnavailableError:
-        return 1  # the engine has said why
+        end_process(engine, 1)  # the engine has said why
     if CACHE.obstacle:
         logger.error(f"what was compiled cannot be kept: {CACHE.obstacle}; {ADVICE}")
-        return 1
+        end_process(engine, 1)
     logger.info(f"ready after {time.monotonic() - started:.1f} s; from now on it starts at once")
-    return 0
+    end_process(engine)
 
 
-def _converse(settings: Settings) -> int:
+def _converse(settings: Settings) -> NoReturn:
     from gtp_engine.frontends.gtp.server import Server, new_inbox
     from gtp_engine.frontends.journal import Journal
 
@@ -79,4 +80,3 @@ def _converse(settings: Settings) -> int:
     engine = Engine(settings)
     Server(engine, inbox, output, journal).run()
     end_process(engine)
-    return 0

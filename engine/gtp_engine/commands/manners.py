@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
     rules = _read_rules(args)
     if args.keep is not None:
-        check_file(args.keep, "--keep")
+        check_file(args.keep, "--keep", ".jsonl", ".json")
     width, height = args.size
     limits = Limits(playouts=args.playouts)
     terms = Terms(width, height, rules, seed=args.seed)

@@ -83,7 +83,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shared(running, timeout=DEFAULT_TIMEOUT)
     add_sprt(running)
     output = parser.add_argument_group("records")
-    output.add_argument("--sgf", type=Path, metavar="DIR", help="write each game as SGF, numbered")
+    output.add_argument(
+        "--sgf",
+        type=Path,
+        metavar="DIR",
+        help="write each game as SGF, numbered behind those that are there",
+    )
     output.add_argument("--json", type=Path, metavar="FILE", help="write summary and games as JSON")
 
 
@@ -106,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     if args.sgf is not None:
         _make_folder(args.sgf)
     if args.json is not None:
-        check_file(args.json, "--json")
+        check_file(args.json, "--json", ".json")
     records = Records(args.sgf, args.json)
     report = failure = None
     with Engines(GomocupClient if args.game == FIVE else GtpClient) as engines:

@@ -3,7 +3,7 @@
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from gtp_engine.frontends.analysis.analyst import Analyst
@@ -23,10 +23,11 @@ def open_output() -> "Output":
     return Output(claim_stdout())
 
 
-def end_process(engine: "Engine | Analyst") -> None:
-    """End the process successfully, whatever its threads are doing."""
+def end_process(engine: "Engine | Analyst", status: int = 0) -> NoReturn:
+    """End the process, whatever its threads are doing."""
     closing = threading.Thread(target=engine.close, daemon=True)
     closing.start()
     closing.join(_CLOSING_SECONDS)
-    # Not by returning: the interpreter would wait for a thread that is compiling kernels.
-    os._exit(0)
+    # Not by returning: the interpreter would wait for a thread that is compiling kernels, and the
+    # process be aborted where another one is inside a runtime.
+    os._exit(status)

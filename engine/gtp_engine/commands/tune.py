@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import sqlite3
 import time
+import tomllib
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out.suffix == ".trials":
         raise UsageError(f"--out: {args.out} is where the trials are kept; take another ending")
     check_file(args.out, "--out")
+    _keep_other_options(args.out)
     trials = args.out.with_suffix(".trials")
     net = open_net(args.net, args.device, args.runtime, game=GO)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -159,6 +161,21 @@ def _tune(args: argparse.Namespace, net: "NetEvaluator", trials: Path) -> int:
     )
     print(f"{text}\nagainst the usual numbers: {told}\nwritten to {args.out}")
     return 0
+
+
+def _keep_other_options(path: Path) -> None:
+    """See that a file to be written over holds nothing but numbers that were tuned.
+
+    Raises:
+        UsageError: It holds something else.
+    """
+    if path.is_file():
+        try:
+            options = set(tomllib.loads(read_file(path).decode()))
+        except ValueError:
+            options = {""}
+        if options - {"parameters"}:
+            raise UsageError(f"--out: {path} holds something else; take another name")
 
 
 def _digest(net: "NetEvaluator") -> str:

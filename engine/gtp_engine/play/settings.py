@@ -149,5 +149,6 @@ def customary_komi(rules: Rules, width: int, height: int, *, has_handicap: bool 
     if rules.preset is not None:
         komi = Rules.parse(rules.preset).komi
     else:
-        komi = Rules.parse("japanese" if rules.scoring is Scoring.TERRITORY else "chinese").komi
+        by_area = "aga-button" if rules.button else "chinese"
+        komi = Rules.parse("japanese" if rules.scoring is Scoring.TERRITORY else by_area).komi
     return default_komi(width, height) if komi == Rules().komi else komi

@@ -70,12 +70,18 @@ def remove_smaller(target: Path) -> None:
 def keep_source(source: Path, target: Path) -> None:
     """Make sure that a net's file is not written over, or removed with `remove_smaller`.
 
+    Nor is another kind of file, by mistake: the new net's name has to end in `.onnx`.
+
     Raises:
         NetFileError: A net that is made of it would do that.
     """
+    if not target.name:
+        raise NetFileError(f"{target}: is a folder")
     for file in files_of(target):
         if file.exists() and source.exists() and file.samefile(source):
             raise NetFileError(f"{file}: the net cannot be written over itself")
+    if target.suffix != ".onnx" and not target.is_dir():
+        raise NetFileError(f"{target}: the name of a net's file ends in .onnx")
 
 
 def read_info(source: Path, model: onnx.ModelProto) -> NetInfo:

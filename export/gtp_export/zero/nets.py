@@ -7,6 +7,7 @@ from pathlib import Path
 from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_engine.files import read_file, write_whole
 from gtp_engine.games import FIVE, game_shown
+from gtp_engine.go.rules import ATARI_GO
 from gtp_export.architectures.net_file import describe_net, write_net
 from gtp_export.architectures.presets import find_preset
 from gtp_export.architectures.shape import Shape
@@ -61,6 +62,7 @@ def describe_own(settings: Settings, steps: int) -> NetInfo:
         shape_of(settings),
         f"zero-{settings.game}-{size}x{size}-{steps}",
         trained_sizes=(settings.sizes[0], size),
+        rules=ATARI_GO if settings.game == ATARI_GO else "any",
         source=f"{source}, recipe {settings.recipe}",
         trained_on="; then ".join(filter(None, (settings.learned_before, own))),
         licence=settings.licence,

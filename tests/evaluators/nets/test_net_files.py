@@ -130,6 +130,11 @@ def test_what_can_be_no_path_is_no_net(wanted: str, folders: tuple[Path, Path]) 
     assert len(str(caught.value)) < 400
 
 
+def test_what_is_no_head_is_said(folders: tuple[Path, Path]) -> None:
+    with pytest.raises(NetFileError, match=r"foo=default: .* heads, out of policy, value, "):
+        find_parts("policy=default+foo=default")
+
+
 def test_folders_that_cannot_be_read_hold_no_nets(
     folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

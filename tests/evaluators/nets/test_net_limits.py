@@ -6,6 +6,7 @@ import pytest
 
 from gtp_engine.evaluators.nets.net_info import NetInfo
 from gtp_engine.evaluators.nets.net_limits import list_doubts
+from gtp_engine.games import parse_rules
 from gtp_engine.go.rules import Rules
 
 ANY = NetInfo("n", "lz18", 1, 18)
@@ -16,6 +17,9 @@ JAPANESE = replace(ANY, rules="japanese")
 ONE_KOMI = replace(ANY, komi_min=7.5, komi_max=7.5)
 FEW_KOMI = replace(ANY, komi_min=-10.0, komi_max=10.0)
 LOW_KOMI = replace(ANY, komi_max=10.0)
+OF_ATARI_GO = replace(ANY, rules="atari-go")
+ATARI_RULES = Rules(must_move=True, komi=0.0)
+FREESTYLE = parse_rules("five", "freestyle")
 
 
 @pytest.mark.parametrize(
@@ -59,6 +63,22 @@ def test_doubts(
 ) -> None:
     found = list_doubts(info, Rules.parse(rules, komi=komi), *size)
     assert found == ([] if doubt is None else [f"warning: the net n {doubt}"])
+
+
+@pytest.mark.parametrize(
+    ("info", "rules", "doubt"),
+    [
+        (ANY, ATARI_RULES, "was made for Go, not Atari Go"),
+        (AREA, ATARI_RULES, "was made for Go, not Atari Go"),
+        (ONE_KOMI, ATARI_RULES, "was made for Go, not Atari Go"),
+        (OF_ATARI_GO, Rules(), "was made for Atari Go, not Go"),
+        (OF_ATARI_GO, ATARI_RULES, None),
+        (ANY, FREESTYLE, None),
+    ],
+)
+def test_another_game_is_a_doubt(info: NetInfo, rules: Rules, doubt: str | None) -> None:
+    expected = [] if doubt is None else [f"warning: the net n {doubt}"]
+    assert list_doubts(info, rules, 9, 9) == expected
 
 
 def test_each_doubt_is_a_line_of_its_own() -> None:

@@ -202,7 +202,7 @@ def test_int8_that_does_not_load_is_not_used(files: NetFiles) -> None:
 
 def test_fp32_that_does_not_load_is_an_error(files: NetFiles) -> None:
     files.fp32.write_bytes(b"noise")
-    with pytest.raises(NetFileError, match=r"net\.onnx: is not a net"):
+    with pytest.raises(NetFileError, match=r"net\.onnx: is no ONNX file"):
         choose(files, on_gpu=False)
 
 

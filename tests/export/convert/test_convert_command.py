@@ -73,6 +73,19 @@ def test_a_folder_is_no_target(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "net"]
 
 
+@pytest.mark.parametrize("name", [".", "game.sgf"])
+def test_what_can_be_no_net_is_no_target(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "net").write_bytes(write_net(NetPlan()))
+    (tmp_path / "game.sgf").write_text("(;SZ[9])")
+    monkeypatch.chdir(tmp_path)
+    assert run(["convert", "net", name]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"gtp-export: {name}: ") and error.count("\n") == 1
+    assert (tmp_path / "game.sgf").read_text() == "(;SZ[9])"
+
+
 @pytest.mark.parametrize("options", [[], ["--int8"], ["--fp16"]])
 def test_the_source_is_no_target(
     options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]

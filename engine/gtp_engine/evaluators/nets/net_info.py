@@ -134,7 +134,8 @@ class NetInfo:
     trained_sizes: tuple[int, int] | None = None
     """Smallest and largest size the net was trained on, as far as known."""
     rules: str = "any"
-    """`any`; `area` (superko and area scoring without tax or button); or a preset's name."""
+    """`any` of Go's; `area` (superko, area scoring, no tax, no button); a preset's name; or
+    `atari-go`."""
     komi_min: float | None = None
     komi_max: float | None = None
     """Range of komi the net can tell apart or was made for; None means no limit is known."""

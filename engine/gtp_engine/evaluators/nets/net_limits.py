@@ -1,7 +1,7 @@
 """What a net was not made for, in words. Only the standard library is imported here."""
 
 from gtp_engine.evaluators.nets.net_info import NetInfo
-from gtp_engine.go.rules import InvalidRulesError, Ko, Rules, Scoring, Tax
+from gtp_engine.go.rules import ATARI_GO, NO_FIVE, InvalidRulesError, Ko, Rules, Scoring, Tax
 
 
 def list_doubts(info: NetInfo, rules: Rules, width: int, height: int) -> list[str]:
@@ -22,11 +22,15 @@ def list_doubts(info: NetInfo, rules: Rules, width: int, height: int) -> list[st
             sizes += f" to {largest}x{largest}"
         if not is_known:
             doubts.append(f"was trained on boards of {sizes}, not {width}x{height}")
-    if not _knows_rules(info.rules, rules):
+    is_atari_go = rules.must_move and rules.five == NO_FIVE
+    if is_atari_go != (info.rules == ATARI_GO):
+        made_for, played = ("Go", "Atari Go") if is_atari_go else ("Atari Go", "Go")
+        doubts.append(f"was made for {made_for}, not {played}")
+    elif not is_atari_go and not _knows_rules(info.rules, rules):
         area = "area scoring with superko, without tax or button"
         known = area if info.rules == "area" else f"{info.rules} rules"
         doubts.append(f"was made for {known}; under other rules its judgement may be off")
-    komi = _known_komi(info, rules.komi)
+    komi = None if is_atari_go else _known_komi(info, rules.komi)  # it means nothing there
     if komi is not None:
         doubts.append(f"was made for komi {komi}, not {rules.komi:g}")
     return [f"warning: the net {info.name} {doubt}" for doubt in doubts]

@@ -107,7 +107,9 @@ def check_file(path: Path) -> None:
     except OSError as error:
         raise NetFileError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:
-        raise NetFileError(f"{path}: is not a net that can be loaded: {error}") from None
+        raise NetFileError(
+            f"{path}: is no ONNX file, or damaged ({error}); `gtp-export convert` reads other nets"
+        ) from None
     if is_in_pieces:
         raise NetFileError(f"{path}: keeps its weights in another file; save it as one file")
 

@@ -73,7 +73,7 @@ def _setting(key: str, value: str) -> dict[str, Any]:
     if lower == "interval":
         return {"interval": _interval(value)}
     if lower == "minmoves":
-        return {"min_moves": max(1, Arguments(value).integer(0, "minmoves"))}
+        return {"min_moves": max(1, Arguments(value).integer(0, "minmoves", minimum=0))}
     if lower == "maxmoves":
         return {"max_moves": Arguments(value).integer(0, "maxmoves", minimum=0)}
     if lower not in _SWITCHES:
