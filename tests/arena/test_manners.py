@@ -201,3 +201,9 @@ def test_a_file_that_cannot_be_written_is_told_before_anything_is_played(
         run(["manners", "--net", "no-such-net", "--keep", str(tmp_path / "none" / "games.jsonl")])
     err = capsys.readouterr().err
     assert "games.jsonl: No such file or directory" in err and err.count("\n") == 1
+    other = tmp_path / "options.toml"
+    other.write_text("playouts = 4")
+    with pytest.raises(SystemExit):
+        run(["manners", "--net", "no-such-net", "--keep", str(other)])
+    assert "options.toml holds something else; take another name" in capsys.readouterr().err
+    assert other.read_text() == "playouts = 4"

@@ -48,6 +48,14 @@ JSON_BOARD = {
 }
 
 
+def test_a_file_without_any_game_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "options.toml"
+    file.write_text("playouts = 4")
+    complaints: list[str] = []
+    assert list(read_marked(file, complaints.append)) == []
+    assert complaints == [f"{file}: there is no SGF game in it"]
+
+
 def test_boards_in_json(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(JSON_BOARD))
     (board,) = read(tmp_path)
