@@ -207,6 +207,19 @@ def test_while_streams_are_made_ready_batches_wait_for_the_first_one() -> None:
     assert streams[0].bound_shapes == streams[1].bound_shapes
 
 
+def test_batches_do_not_wait_where_no_thread_can_make_streams_ready(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    pool = StreamPool([Stream()])
+    with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="new thread"):
+        patched.setattr(threading.Thread, "start", refuse)
+        pool.prepare(rows(1), 1)
+    assert_right(pool.run(rows(1)), 1)
+
+
 def test_batches_do_not_wait_for_what_cannot_be_made_ready() -> None:
     streams = [Stream(), Stream()]
     streams[0].error = "no memory"

@@ -187,6 +187,9 @@ class StreamPool:
 
         Meanwhile such batches wait for streams that are ready, of which the first is there soon:
         for sixteen streams OpenVINO takes some seconds. A failure shows when such a batch comes.
+
+        Raises:
+            RuntimeError: The system has no thread left.
         """
         sizes = range(1, min(largest, self.largest) + 1)
         parts = {size if self._pads else part_of(size) for size in sizes}
@@ -202,19 +205,26 @@ class StreamPool:
                     self._preparing.discard(shape)
                 self._changed.notify_all()
 
+        def end() -> None:
+            with self._changed:
+                self._preparing -= wanted.keys()
+                self._changed.notify_all()
+
         def work() -> None:
             for stream in list(self._all):
                 for shape, bucket in wanted.items():
                     if threading.main_thread().is_alive():
                         bind(stream, shape, bucket)
-            with self._changed:
-                self._preparing -= wanted.keys()
-                self._changed.notify_all()
+            end()
 
         with self._changed:
             self._preparing |= wanted.keys()
         thread = threading.Thread(target=work)  # no daemon: it must not outlive the interpreter
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:  # the system has no thread left
+            end()
+            raise
         return thread
 
     def run(self, feed: Feed) -> dict[str, Array]:
