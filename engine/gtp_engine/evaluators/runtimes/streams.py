@@ -10,7 +10,6 @@ A device that runs out of memory is given smaller buckets from then on. A GPU th
 is left alone, and the others go on. Where nothing is left, the net is beyond use there.
 """
 
-import contextlib
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -195,27 +194,23 @@ class StreamPool:
         parts = {size if self._pads else part_of(size) for size in sizes}
         wanted = {shape_of(feed, bucket): bucket for bucket in sorted(map(bucket_for, parts))}
 
-        def bind(stream: Stream, shape: Shape, bucket: int) -> None:
-            is_bound = False
-            with contextlib.suppress(Exception):
-                stream.bound(feed, bucket)
-                is_bound = True
+        def tell(*ended: Shape) -> None:
+            """Wake who waits for a stream; for some shapes none is made ready any more."""
             with self._changed:
-                if not is_bound:
-                    self._preparing.discard(shape)
-                self._changed.notify_all()
-
-        def end() -> None:
-            with self._changed:
-                self._preparing -= wanted.keys()
+                self._preparing.difference_update(ended)
                 self._changed.notify_all()
 
         def work() -> None:
             for stream in list(self._all):
                 for shape, bucket in wanted.items():
                     if threading.main_thread().is_alive():
-                        bind(stream, shape, bucket)
-            end()
+                        try:
+                            stream.bound(feed, bucket)
+                        except Exception:  # the runtime's own exception classes are not public
+                            tell(shape)
+                        else:
+                            tell()
+            tell(*wanted)
 
         with self._changed:
             self._preparing |= wanted.keys()
@@ -223,7 +218,7 @@ class StreamPool:
         try:
             thread.start()
         except RuntimeError:  # the system has no thread left
-            end()
+            tell(*wanted)
             raise
         return thread
 
@@ -275,11 +270,13 @@ class StreamPool:
             while True:
                 if not self._all:
                     raise BeyondUseError(self._reason)
-                ready = [stream for stream in self._free if stream.has_bound(shape)]
-                if ready or (self._free and shape not in self._preparing):
-                    stream = (ready or self._free)[-1]
-                    self._free.remove(stream)
-                    return stream
+                latest = reversed(self._free)
+                found = next((stream for stream in latest if stream.has_bound(shape)), None)
+                if found is None and self._free and shape not in self._preparing:
+                    found = self._free[-1]
+                if found is not None:
+                    self._free.remove(found)
+                    return found
                 self._changed.wait()
 
     def _put_back(self, stream: Stream) -> None:
