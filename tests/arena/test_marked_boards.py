@@ -54,6 +54,9 @@ def test_a_file_without_any_game_is_told(tmp_path: Path) -> None:
     complaints: list[str] = []
     assert list(read_marked(file, complaints.append)) == []
     assert complaints == [f"{file}: there is no SGF game in it"]
+    file.with_suffix(".sgf").write_text("(;SZ[99])")  # of which something is said already
+    assert list(read_marked(file.with_suffix(".sgf"), complaints.append)) == []
+    assert len(complaints) == 2 and "no SGF game" not in complaints[1]
 
 
 def test_boards_in_json(tmp_path: Path) -> None:

@@ -57,7 +57,6 @@ def _read_all(path: Path, on_error: Callable[[str], None]) -> Iterator[MarkedBoa
                 on_error(f"{file}: not a marked board: {error}")
     if path.suffix == ".json":
         return
-    number = 0
     for number, record in enumerate(read_games(path, on_error), 1):
         try:
             board = marked_board(f"game {number}", record)
@@ -66,8 +65,6 @@ def _read_all(path: Path, on_error: Callable[[str], None]) -> Iterator[MarkedBoa
             continue
         if board is not None:
             yield board
-    if not number and path.is_file():
-        on_error(f"{path}: there is no SGF game in it")
 
 
 def marked_board(name: str, record: GameRecord) -> MarkedBoard | None:

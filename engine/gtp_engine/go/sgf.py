@@ -463,17 +463,29 @@ def read_games(
 
     Args:
         on_error: Called with a sentence for every game that cannot be read, which is then left
-            out; None raises instead.
+            out, and for every file without any; None raises instead, and says nothing of those.
 
     Raises:
         SgfError: A file or game cannot be read.
     """
+    n_told = 0
+
+    def tell(sentence: str) -> None:
+        nonlocal n_told
+        n_told += 1
+        _complain(sentence, on_error)
+
     for file in list_game_files(path):
+        n_games = n_told = 0
         try:
-            yield from _read_file(file, on_error, kind)
+            for record in _read_file(file, tell if on_error else None, kind):
+                n_games += 1
+                yield record
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             reason = getattr(error, "strerror", None) or error
-            _complain(f"cannot read {str(file)!r}: {reason}", on_error)
+            tell(f"cannot read {str(file)!r}: {reason}")
+        if on_error and not (n_games or n_told):
+            on_error(f"{file}: there is no SGF game in it")
 
 
 def list_game_files(path: str | Path) -> list[Path]:

@@ -49,16 +49,8 @@ def playable_games(
 ) -> Iterator[tuple[str, GameRecord]]:
     """Yield the games that can be played over, each with its id; without a komi, with the usual."""
     for file in files:
-        n_games = n_complaints = 0
-
-        def complain_of(sentence: str) -> None:
-            nonlocal n_complaints
-            n_complaints += 1
-            complain(sentence)
-
-        for record in read_games(file, complain_of):
-            n_games += 1
-            identity = str(file) if n_games == 1 else f"{file}#{n_games}"
+        for number, record in enumerate(read_games(file, complain), 1):
+            identity = str(file) if number == 1 else f"{file}#{number}"
             if record.komi is None:
                 rules = record.rules or Rules()
                 record.komi = customary_komi(
@@ -70,8 +62,6 @@ def playable_games(
                 complain(f"{identity}: {error}")
             else:
                 yield identity, record
-        if not (n_games or n_complaints):
-            complain(f"{file}: there is no SGF game in it")
 
 
 class OutputFile:
