@@ -90,7 +90,8 @@ def run(args: argparse.Namespace) -> int:
     if args.out.suffix == ".trials":
         raise UsageError(f"--out: {args.out} is where the trials are kept; take another ending")
     check_file(args.out, "--out")
-    _keep_other_options(args.out)
+    if args.out.is_file() and not _is_tuned(args.out):
+        raise UsageError(f"--out: {args.out} holds something else; take another name")
     trials = args.out.with_suffix(".trials")
     net = open_net(args.net, args.device, args.runtime, game=GO)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -163,19 +164,12 @@ def _tune(args: argparse.Namespace, net: "NetEvaluator", trials: Path) -> int:
     return 0
 
 
-def _keep_other_options(path: Path) -> None:
-    """See that a file to be written over holds nothing but numbers that were tuned.
-
-    Raises:
-        UsageError: It holds something else.
-    """
-    if path.is_file():
-        try:
-            options = set(tomllib.loads(read_file(path).decode()))
-        except ValueError:
-            options = {""}
-        if options - {"parameters"}:
-            raise UsageError(f"--out: {path} holds something else; take another name")
+def _is_tuned(path: Path) -> bool:
+    """Whether a file holds nothing but numbers that were tuned."""
+    try:
+        return tomllib.loads(read_file(path).decode()).keys() <= {"parameters"}
+    except (ValueError, RecursionError):  # no TOML, or too deep
+        return False
 
 
 def _digest(net: "NetEvaluator") -> str:

@@ -228,7 +228,10 @@ def _find_part(text: str) -> Part:
     heads = tuple(before.split(","))
     if separator and set(heads) <= set(PART_HEADS):
         return Part(find_files(after), heads)
-    if separator and not _given_file(text):
+    try:
+        return Part(find_files(text))
+    except NetFileError:
+        if not separator:
+            raise
         known = ", ".join(PART_HEADS)
-        raise NetFileError(f"{text}: what comes before = are heads, out of {known}")
-    return Part(find_files(text))
+        raise NetFileError(f"{text}: what comes before = are heads, out of {known}") from None

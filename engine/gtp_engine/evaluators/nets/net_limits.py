@@ -1,7 +1,8 @@
 """What a net was not made for, in words. Only the standard library is imported here."""
 
 from gtp_engine.evaluators.nets.net_info import NetInfo
-from gtp_engine.go.rules import ATARI_GO, NO_FIVE, InvalidRulesError, Ko, Rules, Scoring, Tax
+from gtp_engine.games import game_of
+from gtp_engine.go.rules import ATARI_GO, InvalidRulesError, Ko, Rules, Scoring, Tax
 
 
 def list_doubts(info: NetInfo, rules: Rules, width: int, height: int) -> list[str]:
@@ -22,7 +23,7 @@ def list_doubts(info: NetInfo, rules: Rules, width: int, height: int) -> list[st
             sizes += f" to {largest}x{largest}"
         if not is_known:
             doubts.append(f"was trained on boards of {sizes}, not {width}x{height}")
-    is_atari_go = rules.must_move and rules.five == NO_FIVE
+    is_atari_go = game_of(rules) == ATARI_GO
     if is_atari_go != (info.rules == ATARI_GO):
         made_for, played = ("Go", "Atari Go") if is_atari_go else ("Atari Go", "Go")
         doubts.append(f"was made for {made_for}, not {played}")
