@@ -183,4 +183,3 @@ def _converse(
         analyst.start()
         over.wait()
     end_process(analyst)
-    return 0

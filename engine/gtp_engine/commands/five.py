@@ -65,7 +65,6 @@ def run(args: argparse.Namespace) -> int:
     engine = Engine(settings)
     Server(engine, inbox, output, note).run()
     end_process(engine)
-    return 0
 
 
 def _print_forbidden(args: argparse.Namespace) -> int:

@@ -43,10 +43,10 @@ def run(arguments: argparse.Namespace) -> int:
         size = f"{megabytes:.1f} MB, {conversion.info.precision}"
         show(f"{'written':<11}{arguments.target} ({size})")
         return 0
-    from gtp_export.convert.onnx_file import keep_source
+    from gtp_export.convert.onnx_file import check_target
     from gtp_export.quantise.quantisation import quantise_file
 
-    keep_source(arguments.source, arguments.target)
+    check_target(arguments.source, arguments.target)
     with tempfile.TemporaryDirectory() as folder:
         whole = Path(folder) / "whole.onnx"
         conversion = convert_file(arguments.source, whole, texts, arguments.encoder)

@@ -16,7 +16,7 @@ from gtp_export.convert.keras_file import read_keras
 from gtp_export.convert.keras_graph import keras_graph, keras_info
 from gtp_export.convert.leela_zero_file import read_leela_zero
 from gtp_export.convert.leela_zero_graph import leela_zero_graph, leela_zero_info
-from gtp_export.convert.onnx_file import keep_source
+from gtp_export.convert.onnx_file import check_target
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def convert_file(
         OSError: the target cannot be written.
     """
     start = time.perf_counter()
-    keep_source(source, target)
+    check_target(source, target)
     try:
         net_format, graph, info = load_net(source, encoder)
         given: dict[str, Any] = dict(texts or {})

@@ -29,7 +29,7 @@ from gtp_engine.evaluators.nets.net_info import (
 )
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import GraphError, write_model
-from gtp_export.convert.onnx_file import keep_source, load_model, read_info, replace_info
+from gtp_export.convert.onnx_file import check_target, load_model, read_info, replace_info
 from gtp_export.plans import FP16, INT8, DescribePlan
 
 Steps = list[tuple[str, NDArray[Any] | None]]
@@ -57,7 +57,7 @@ def describe_file(plan: DescribePlan) -> NetInfo:
     """
     target = plan.out or plan.file
     if target != plan.file:
-        keep_source(plan.file, target)
+        check_target(plan.file, target)
     model = load_model(plan.file)
     editor = _Editor(plan.file, model)
     before = read_info(plan.file, model) if editor.is_described else None

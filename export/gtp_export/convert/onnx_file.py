@@ -67,20 +67,21 @@ def remove_smaller(target: Path) -> None:
             logger.info(f"{file} is gone, which was made of the net before")
 
 
-def keep_source(source: Path, target: Path) -> None:
-    """Make sure that a net's file is not written over, or removed with `remove_smaller`.
+def check_target(source: Path, target: Path) -> None:
+    """Make sure that a net can be written without harm.
 
-    Nor is another kind of file, by mistake: the new net's name has to end in `.onnx`.
+    Neither the file that it is made of is to be written over, or removed with `remove_smaller`, nor
+    one of another kind, by mistake: a net's name ends in `.onnx`.
 
     Raises:
-        NetFileError: A net that is made of it would do that.
+        NetFileError: It cannot.
     """
-    if not target.name:
-        raise NetFileError(f"{target}: is a folder")
+    if target.is_dir():
+        raise NetFileError(f"{target}: Is a directory")
     for file in files_of(target):
         if file.exists() and source.exists() and file.samefile(source):
             raise NetFileError(f"{file}: the net cannot be written over itself")
-    if target.suffix != ".onnx" and not target.is_dir():
+    if target.suffix != ".onnx":
         raise NetFileError(f"{target}: the name of a net's file ends in .onnx")
 
 

@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import GraphError, write_model
-from gtp_export.convert.onnx_file import keep_source, load_model, read_info, replace_info
+from gtp_export.convert.onnx_file import check_target, load_model, read_info, replace_info
 from gtp_export.plans import AveragePlan
 
 
@@ -30,7 +30,7 @@ def average_files(plan: AveragePlan) -> NetInfo:
     if len(plan.nets) < 2:
         raise NetFileError("a mean takes two nets or more")
     for path in plan.nets:
-        keep_source(path, plan.out)
+        check_target(path, plan.out)
     models = [load_model(path) for path in plan.nets]
     infos = [read_info(*pair) for pair in zip(plan.nets, models, strict=True)]
     for path, info in zip(plan.nets, infos, strict=True):

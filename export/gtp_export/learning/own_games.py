@@ -24,9 +24,9 @@ from gtp_engine.play.game_recorder import OWN_NAME
 from gtp_export.architectures.presets import PRESETS, preset_of
 from gtp_export.cards import FIGURES
 from gtp_export.convert.onnx_file import (
+    check_target,
     files_of,
     info_of,
-    keep_source,
     remove_smaller,
 )
 from gtp_export.evaluation import Figure, compare_on_games
@@ -126,7 +126,7 @@ def learn_from_games(run: OwnGamesRun) -> None:
     players = Players(run.player, kind)
     read = players.read(run.games)
     start = find_net(run.net, read.longest_side)
-    keep_source(start, target)
+    check_target(start, target)
     if start != named:  # other weights for small boards, which see the same game
         before = info_of(start)
     run = replace(

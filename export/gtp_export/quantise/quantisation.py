@@ -10,7 +10,7 @@ from gtp_engine.evaluators.nets.net_info import NetFileError, NetInfo
 from gtp_engine.evaluators.runtimes.devices import int8_may_overflow
 from gtp_export.convert.golden import add_golden
 from gtp_export.convert.graph import GraphError, write_model
-from gtp_export.convert.onnx_file import keep_source, replace_info
+from gtp_export.convert.onnx_file import check_target, replace_info
 from gtp_export.plans import AUTO, CALIBRATIONS, FP16, INT8, QuantisePlan
 from gtp_export.quantise.half import to_half
 from gtp_export.quantise.int8 import Int8Settings
@@ -49,7 +49,7 @@ def quantise_file(
         NetFileError: The source cannot be quantised, or the result breaks the bounds.
         OSError: The target cannot be written.
     """
-    keep_source(source, target)
+    check_target(source, target)
     if not target.parent.is_dir():
         raise NetFileError(f"{target}: there is no folder {target.parent}")
     judged = max(plan.judged, 2 * plan.positions)
