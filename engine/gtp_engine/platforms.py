@@ -6,6 +6,7 @@ Only the standard library is imported.
 import contextlib
 import mmap
 import os
+import platform
 import select
 import shlex
 import signal
@@ -214,12 +215,28 @@ def would_block(file: TextIO | int, seconds: float = 0.0) -> bool:
         return False
 
 
-def make_blocking(*descriptors: int) -> None:
-    """Let reads and writes wait, as those of Windows do; some programs leave pipes that do not."""
+def make_blocking(descriptor: int) -> None:
+    """Let reads and writes wait, as those of Windows do; some programs leave pipes that do not.
+
+    One that does not wait would be taken for one that is closed.
+    """
     if sys.platform != "win32":
-        for descriptor in descriptors:
-            with contextlib.suppress(OSError):  # it is closed
-                os.set_blocking(descriptor, True)
+        with contextlib.suppress(OSError):  # it is closed
+            os.set_blocking(descriptor, True)
+
+
+def claim_stdin() -> int:
+    """Return a file descriptor of what comes on stdin; others find that empty from now on.
+
+    Many libraries ask what stdin is as they are loaded. On Windows such a question waits for who
+    reads the same pipe, so for the client's next line: https://github.com/numpy/numpy/issues/24290
+    """
+    claimed = os.dup(0)
+    make_blocking(claimed)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return claimed
 
 
 def who_else_can_write(status: os.stat_result) -> str:
@@ -270,12 +287,13 @@ def lock_file(file: IO[bytes]) -> bool:
 
 
 def memory_bytes() -> int | None:
-    """Return how much memory the machine or the container has.
-
-    None where the system does not say, as Windows.
-    """
+    """Return how much memory the machine or the container has; None where nobody says."""
     if sys.platform == "win32":
-        return None
+        import ctypes
+
+        status = (ctypes.c_uint64 * 8)(64)  # MEMORYSTATUSEX begins with its own length
+        known = ctypes.windll.kernel32.GlobalMemoryStatusEx(status)
+        return status[1] if known else None
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError):
@@ -284,19 +302,32 @@ def memory_bytes() -> int | None:
 
 
 def peak_memory_bytes() -> int:
-    """Return the largest memory this process has had; 0 where the system does not say."""
+    """Return the largest memory this process has had."""
     if sys.platform == "win32":
-        return 0
+        import ctypes
+
+        counters = (ctypes.c_uint64 * 9)()  # PROCESS_MEMORY_COUNTERS
+        this_process = ctypes.c_void_p(-1)
+        size = ctypes.sizeof(counters)
+        ctypes.windll.kernel32.K32GetProcessMemoryInfo(this_process, counters, size)
+        return counters[1]
     import resource
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def cpu_description() -> str:
-    """Return what Linux says of its first processors; empty elsewhere."""
-    try:
+def cpu_model() -> str:
+    """Return the processor's name, as its maker has it where the system tells."""
+    with contextlib.suppress(OSError):
+        if sys.platform == "win32":
+            import winreg
+
+            where = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
+            with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, where) as processor:
+                return str(winreg.QueryValueEx(processor, "ProcessorNameString")[0]).strip()
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            return file.read(8192)  # a processor's entry is shorter
-    except OSError:
-        return ""
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -80,13 +80,33 @@ def test_stdout_is_for_the_conversation_alone() -> None:
     assert [word in done.stderr for word in ("python", "library", "child")] == [True] * 3
 
 
+def test_what_the_client_says_is_for_the_engine_alone() -> None:
+    code = (
+        "import os, subprocess, sys\n"
+        "from gtp_engine.platforms import claim_stdin\n"
+        "claimed = claim_stdin()\n"
+        "ask = 'import sys; print(repr(sys.stdin.read()), flush=True)'\n"
+        "subprocess.run([sys.executable, '-c', ask])\n"
+        "print(repr(os.read(0, 9)), repr(os.read(claimed, 9)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input="name\n",
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert done.stdout == "''\nb'' b'name\\n'\n", done.stderr
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of Windows wait")
 def test_a_silent_client_behind_pipes_that_do_not_wait_is_waited_for() -> None:
     code = (
         "import os, sys\n"
         "from gtp_engine.frontends.pipes import claim_stdout\n"
+        "from gtp_engine.platforms import claim_stdin\n"
         "os.set_blocking(0, False); os.set_blocking(1, False)\n"
-        "sys.exit(not (os.get_blocking(claim_stdout()) and os.get_blocking(0)))"
+        "sys.exit(not (os.get_blocking(claim_stdout()) and os.get_blocking(claim_stdin())))"
     )
     done = subprocess.run([sys.executable, "-c", code], input=b"", capture_output=True)
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from tests.frontends.conversation import TIMEOUT, Conversation
 from tests.frontends.fake_engine import FakeEngine
 
-from gtp_engine.frontends.gtp import server
 from gtp_engine.frontends.gtp.protocol import parse_request
 from gtp_engine.frontends.gtp.server import COMMANDS, new_inbox
 from gtp_engine.frontends.gtp.session import Registry
@@ -56,12 +55,10 @@ def test_replies_are_exact_and_in_order() -> None:
         assert client.everything() == b"=1 \n\n=2 A9\n\n?3 unknown command\n\n=4 \n\n=5 \n\n"
 
 
-def test_a_person_who_types_moves_is_told_how_to_play(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_person_who_types_moves_is_told_how_to_play(caplog: pytest.LogCaptureFixture) -> None:
     for is_typed in (False, True):
-        monkeypatch.setattr(server, "_is_typed", lambda answer=is_typed: answer)
         with Conversation(FakeEngine()) as client:
+            client.inbox.is_typed = is_typed
             client.send(b"D4\nname\nquit\n")
             assert client.everything().startswith(b"? unknown command\n\n= ")
         assert ("gtp-engine play" in caplog.text) == is_typed

@@ -24,7 +24,7 @@ from gtp_engine.frontends.analysis.overrides import (
     parse_config,
     read_config,
 )
-from gtp_engine.platforms import end_by
+from gtp_engine.platforms import claim_stdin, end_by
 from gtp_engine.play.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -157,6 +157,7 @@ def _converse(
     from gtp_engine.frontends.journal import Journal
 
     output = open_output()
+    queries = claim_stdin()
     journal = Journal(settings.log)
     over = threading.Event()
 
@@ -171,7 +172,7 @@ def _converse(
     server = Server(analyst, analysis, send)
 
     def read() -> None:
-        for line in read_lines(0):
+        for line in read_lines(queries):
             journal.note(">", "" if line is None else line.decode("utf-8", "replace"))
             server.handle(line)
         if waits:

@@ -17,7 +17,7 @@ from gtp_engine.commands.options import add_options, read_settings
 from gtp_engine.commands.process import end_process, open_output
 from gtp_engine.files import read_file
 from gtp_engine.games import FIVE
-from gtp_engine.platforms import end_by
+from gtp_engine.platforms import claim_stdin, end_by
 
 OPTIONS = ("playouts", "net", "recipe", "parameters", "seed", "threads", "memory", "log")
 """The engine's options that mean something here; time is the manager's."""
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     from gtp_engine.play.engine import Engine
 
     output = open_output()
-    inbox = Inbox(0, parse_line, "END", is_stop)
+    inbox = Inbox(claim_stdin(), parse_line, "END", is_stop)
     inbox.start()
     note = Journal(settings.log).note
     engine = Engine(settings)

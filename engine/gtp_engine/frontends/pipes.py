@@ -43,11 +43,10 @@ def clean_line(line: bytes) -> str:
 def claim_stdout() -> int:
     """Return a file descriptor for the client, and point stdout at stderr from now on.
 
-    Libraries that print, in Python or in C, can then not disturb the conversation. A stdin or
-    stdout that does not wait is made to: it would be taken for one that is closed.
+    Libraries that print, in Python or in C, can then not disturb the conversation.
     """
     conversation = os.dup(1)
-    make_blocking(0, conversation)
+    make_blocking(conversation)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     return conversation
@@ -141,6 +140,8 @@ class Inbox:
         is_interrupt: Callable[[str], bool],
     ) -> None:
         self._descriptor = descriptor
+        self.is_typed = os.isatty(descriptor)
+        """Whether a person at a terminal types the lines."""
         self._parse, self._leaves, self._is_interrupt = parse, leaves, is_interrupt
         self._changed = threading.Condition()
         self._lines: deque[Line] = deque()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.files import write_whole
+from gtp_engine.platforms import claim_stdin
 from gtp_export.run_settings import alone_in
 from gtp_export.span import Meter, Spent
 from gtp_export.zero.settings import RunFolder
@@ -86,13 +87,15 @@ class Part:
     ) -> None:
         """End this process when its stdin closes, as it does when its parent is killed.
 
+        Nobody else may read stdin.
+
         Args:
             ending: Is set first; the process has so long then to end by itself.
             grace: Seconds.
         """
 
-        def watch() -> None:
-            while os.read(0, 4096):
+        def watch(parent: int) -> None:
+            while os.read(parent, 4096):
                 pass
             if ending is not None:
                 ending.set()
@@ -102,7 +105,7 @@ class Part:
 
         # A terminal or /dev/null says nothing about who started this.
         if sys.stdin is not None and stat.S_ISFIFO(os.fstat(0).st_mode):
-            threading.Thread(target=watch, daemon=True).start()
+            threading.Thread(target=watch, args=(claim_stdin(),), daemon=True).start()
 
     def close(self) -> None:
         """Write down what was spent, and let another part take the place."""

@@ -1,17 +1,16 @@
 """Which processors this machine has, asked of the system and of the driver alone.
 
 Nothing here loads ONNX Runtime: asking CUDA of it in vain prints errors, so the driver is asked
-first. Only the standard library is imported.
+first. Beside the standard library only llvmlite is imported.
 """
 
 import ctypes
 import os
-import platform
 import weakref
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gtp_engine.platforms import CUDA_DRIVER, cpu_description
+from gtp_engine.platforms import CUDA_DRIVER, cpu_model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,20 +96,13 @@ def _unpin(driver: ctypes.CDLL, context: ctypes.c_void_p, address: ctypes.c_void
 @cache
 def cpu_name() -> str:
     """Return the processor's name, with the instructions for 8-bit products it has."""
-    cpuinfo = cpu_description()
-    return _cpu_name(cpuinfo) if cpuinfo else platform.processor() or platform.machine()
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features()
+    products = ("avx2", "avx512f", "avxvnni", "avx512vnni")
+    return " ".join([cpu_model(), *(name for name in products if features.get(name))])
 
 
 def int8_may_overflow() -> bool:
     """Whether the processor adds products of 8-bit weights in 16 bits: it has AVX2 but no VNNI."""
     return "avx2" in cpu_name() and "vnni" not in cpu_name()
-
-
-def _cpu_name(cpuinfo: str) -> str:
-    """Return the name in the first entry of Linux's /proc/cpuinfo."""
-    lines = [line.split(":", 1) for line in cpuinfo.split("\n\n")[0].splitlines() if ":" in line]
-    entry = {key.strip(): value.strip() for key, value in lines}
-    name = entry.get("model name") or platform.machine()
-    flags = set(entry.get("flags", "").split())
-    found = [flag for flag in ("avx2", "avx512f", "avx_vnni", "avx512_vnni") if flag in flags]
-    return " ".join([name, *found])

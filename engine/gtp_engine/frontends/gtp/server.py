@@ -1,7 +1,6 @@
 """The conversation's loop: requests are carried out in the order in which they came."""
 
 import logging
-import sys
 from typing import TYPE_CHECKING
 
 from gtp_engine.evaluators.nets.net_info import NetFileError
@@ -90,7 +89,7 @@ class Server:
         self._session.begin(line)
         try:
             handler = self._session.commands.get(request.name)
-            if (handler is None or request.name == "help") and _is_typed():
+            if (handler is None or request.name == "help") and self._inbox.is_typed:
                 logger.warning("to play in this terminal, quit and type: gtp-engine play")
             if handler is None:
                 raise GtpError("unknown command")
@@ -114,8 +113,3 @@ class Server:
             logger.error(text)
             reply.finish("")
         self._journal.note("<" if success else "?", text)
-
-
-def _is_typed() -> bool:
-    """Whether a person types the requests."""
-    return sys.stdin is not None and sys.stdin.isatty()
