@@ -20,6 +20,7 @@ from gtp_engine.platforms import (
     LEAVE_SIGNALS,
     PIPE_BYTES,
     end_by,
+    nobody_reads,
     would_block,
 )
 
@@ -91,7 +92,7 @@ def run_program(program: str, run: Callable[[list[str]], int]) -> int:
     except OSError as error:
         # Python must not try to flush stdout at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        if isinstance(error, BrokenPipeError):
+        if nobody_reads(error):
             return 0  # whoever read this has seen enough
         show(f"{program}: {describe_os_error(error)}")
         return 1

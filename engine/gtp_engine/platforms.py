@@ -4,6 +4,7 @@ Only the standard library is imported.
 """
 
 import contextlib
+import errno
 import mmap
 import os
 import platform
@@ -223,6 +224,24 @@ def make_blocking(descriptor: int) -> None:
     if sys.platform != "win32":
         with contextlib.suppress(OSError):  # it is closed
             os.set_blocking(descriptor, True)
+
+
+def nobody_reads(error: OSError) -> bool:
+    """Whether a write failed because nobody reads the pipe any more."""
+    # https://github.com/python/cpython/issues/79935
+    is_of_windows = sys.platform == "win32" and error.errno == errno.EINVAL
+    return isinstance(error, BrokenPipeError) or (is_of_windows and error.filename is None)
+
+
+def fail_when_full(descriptor: int) -> None:
+    """Let writes to a pipe fail while it is full: on Windows, where `would_block` cannot tell."""
+    if sys.platform == "win32":
+        import ctypes
+        import msvcrt
+
+        pipe = ctypes.c_void_p(msvcrt.get_osfhandle(descriptor))
+        mode = ctypes.c_ulong(1)  # PIPE_NOWAIT
+        ctypes.windll.kernel32.SetNamedPipeHandleState(pipe, ctypes.byref(mode), None, None)
 
 
 def claim_stdin() -> int:

@@ -126,7 +126,7 @@ def download(
     """
     part = _Part(target.with_name(f"{target.name}.part"))
     tries_left = list(pauses)
-    deadline = time.monotonic() + MOST_SECONDS
+    deadline = time.perf_counter() + MOST_SECONDS
     while True:
         before = part.size
         try:
@@ -225,7 +225,7 @@ def _receive(response: Any, part: _Part, start: int, progress: Progress, deadlin
             file.write(chunk)
             done += len(chunk)
             is_too_large = done > LARGEST_FILE
-            if time.monotonic() > deadline:
+            if time.perf_counter() > deadline:
                 hours = f"{MOST_SECONDS / 3600:g} hours"
                 raise NetFileError(
                     f"{response.url}: took more than {hours}; the same command resumes it"

@@ -74,27 +74,27 @@ class Meter:
     def __init__(self, folder: Path) -> None:
         self.pause = folder / PAUSE
         self._core_seconds = time.process_time()
-        self._seconds = time.monotonic()
+        self._seconds = time.perf_counter()
 
     def lap(self) -> Spent:
         """Return what was spent since the last lap."""
         before = self._core_seconds, self._seconds
-        self._core_seconds, self._seconds = time.process_time(), time.monotonic()
+        self._core_seconds, self._seconds = time.process_time(), time.perf_counter()
         return Spent(0, self._core_seconds - before[0], self._seconds - before[1])
 
     def forgive_seconds(self) -> None:
         """Count the time on the wall from now on; the processor's is not forgiven."""
-        self._seconds = time.monotonic()
+        self._seconds = time.perf_counter()
 
     def is_halted(self) -> bool:
         return is_there(self.pause)
 
     def wait_while_halted(self, is_stopped: Callable[[], bool] = lambda: False) -> None:
         """Return when the file is not there, or all ends; the time until then does not count."""
-        began = time.monotonic()
+        began = time.perf_counter()
         while self.is_halted() and not is_stopped():
             time.sleep(LOOK_SECONDS)
-        self._seconds += time.monotonic() - began
+        self._seconds += time.perf_counter() - began
 
 
 def is_there(file: Path) -> bool:

@@ -17,7 +17,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def show(*times: float) -> None:
         told = iter(times)
-        monkeypatch.setattr(progress, "time", Namespace(monotonic=lambda: next(told)))
+        monkeypatch.setattr(progress, "time", Namespace(perf_counter=lambda: next(told)))
 
     return show
 

@@ -55,9 +55,9 @@ def at(vertex: str, size: int = 5) -> int:
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
+    end = time.perf_counter() + PATIENCE
     while not holds():
-        assert time.monotonic() < end
+        assert time.perf_counter() < end
         time.sleep(0.005)
 
 
@@ -397,10 +397,10 @@ def test_genmove_is_stopped_from_another_thread() -> None:
     stop = threading.Event()
     timer = threading.Timer(0.2, stop.set)
     timer.start()
-    started = time.monotonic()
+    started = time.perf_counter()
     decision = made.genmove(BLACK, stop=stop)
     timer.join()
-    assert time.monotonic() - started < PATIENCE / 2
+    assert time.perf_counter() - started < PATIENCE / 2
     assert decision.point is not None and made.position.ply == 1
     made.settings = replace(made.settings, playouts=10)
     analysis = made.genmove(WHITE).analysis

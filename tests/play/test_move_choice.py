@@ -602,7 +602,7 @@ def test_all_that_is_searched_for_a_move_keeps_to_its_time(monkeypatch: pytest.M
         return run(search, replace(limits, seconds=None), report)
 
     monkeypatch.setattr(Search, "run", half_as_long)
-    monkeypatch.setattr("gtp_engine.play.move_choice.time.monotonic", lambda: now)
+    monkeypatch.setattr("gtp_engine.play.move_choice.time.perf_counter", lambda: now)
     judge = Judge(owned(FINISHED_OWNED), parse_vertex("A5", 5, 5))
     limits = Limits(playouts=8, seconds=8.0)
     decide(Search(judge), finished(TROMP_TAYLOR, BLACK), limits)
@@ -625,7 +625,7 @@ def test_a_pass_is_searched_though_the_search_for_the_move_has_used_up_its_time(
         return run(search, replace(limits, seconds=None, playouts=8), report)
 
     monkeypatch.setattr(Search, "run", to_the_limit)
-    monkeypatch.setattr("gtp_engine.play.move_choice.time.monotonic", lambda: now)
+    monkeypatch.setattr("gtp_engine.play.move_choice.time.perf_counter", lambda: now)
     per_move = Limits(seconds=8.0)
     for limits, seconds in ((per_move, 0.8), (replace(per_move, soft_seconds=8.0), 0.0)):
         asked.clear()

@@ -774,6 +774,6 @@ def test_the_time_of_a_search_has_the_roots_evaluation_in_it() -> None:
 
     search = Search(SlowEvaluator())
     search.set_position(Position(5))
-    began = time.monotonic()
+    began = time.perf_counter()
     search.run(Limits(visits=3))
-    assert 3 * 0.02 <= search.seconds <= time.monotonic() - began
+    assert 3 * 0.02 <= search.seconds <= time.perf_counter() - began

@@ -126,7 +126,7 @@ class GtpClient:
         self._complaints = b""
         self._commands: frozenset[str] | None = None
         self._leaves_until: float | None = None
-        """When it is killed after it was dismissed, by the monotonic clock."""
+        """When it is killed after it was dismissed, by `time.perf_counter`."""
         self.is_closed = False
         """Whether the process has ended and its number may be another's."""
         self._threads = [
@@ -207,7 +207,7 @@ class GtpClient:
 
     def _lines_after(self, text: str, command: str, timeout: float) -> Iterator[bytes]:
         """Send a text with a command; yield lines as they come, up to too much for one reply."""
-        deadline = time.monotonic() + timeout
+        deadline = time.perf_counter() + timeout
         try:
             self._outgoing.put(text.encode(), timeout=timeout)
         except queue.Full:
@@ -232,7 +232,7 @@ class GtpClient:
         """Return what it writes, empty if it has ended; None if nothing came in time."""
         has_ended = False
         while True:
-            left = deadline - time.monotonic()
+            left = deadline - time.perf_counter()
             try:
                 chunk = self._chunks.get(timeout=max(0.0, min(WAITING_SECONDS, left)))
             except queue.Empty:
@@ -271,7 +271,7 @@ class GtpClient:
         """Tell it to leave, and do not wait; nothing can be asked any more."""
         if self._leaves_until is not None:
             return
-        self._leaves_until = time.monotonic() + _CLOSING_SECONDS
+        self._leaves_until = time.perf_counter() + _CLOSING_SECONDS
         with contextlib.suppress(queue.Full):  # it reads nothing
             for line in (self.farewell, b""):
                 self._outgoing.put_nowait(line)
@@ -286,7 +286,7 @@ class GtpClient:
         self.dismiss()
         assert self._leaves_until is not None
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(max(0.0, self._leaves_until - time.monotonic()))
+            self._process.wait(max(0.0, self._leaves_until - time.perf_counter()))
         kill_group(self._process)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_CLOSING_SECONDS)

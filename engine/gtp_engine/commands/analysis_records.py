@@ -59,7 +59,7 @@ def analyse_files(
         logger.warning(sentence)
     if positions > done:
         scheduler = _open_scheduler(settings, at_once)
-        started = time.monotonic()
+        started = time.perf_counter()
         with shown_progress("positions", positions, done=done) as advance:
             try:
                 n_refused = analyse_records(scheduler, files, output, analysis, advance)
@@ -70,7 +70,7 @@ def analyse_files(
                 logger.info(f"{out}: {error.strerror}; the same command goes on where it ends")
                 return 1
         analysed = positions - done - n_refused
-        logger.info(f"{counted(analysed, 'position')} in {time.monotonic() - started:.0f} s")
+        logger.info(f"{counted(analysed, 'position')} in {time.perf_counter() - started:.0f} s")
         if n_refused:
             problems.append(f"{counted(n_refused, 'position')} could not be analysed")
             logger.warning(problems[-1])

@@ -50,7 +50,7 @@ def _precompile(settings: Settings) -> NoReturn:
     from gtp_engine.play.engine import Engine
     from gtp_engine.play.loading import EngineUnavailableError
 
-    started = time.monotonic()
+    started = time.perf_counter()
     engine = Engine(settings)
     try:
         while not engine.wait_ready(_TELL_EVERY):
@@ -63,7 +63,7 @@ def _precompile(settings: Settings) -> NoReturn:
     if CACHE.obstacle:
         logger.error(f"what was compiled cannot be kept: {CACHE.obstacle}; {ADVICE}")
         end_process(engine, 1)
-    logger.info(f"ready after {time.monotonic() - started:.1f} s; from now on it starts at once")
+    logger.info(f"ready after {time.perf_counter() - started:.1f} s; from now on it starts at once")
     end_process(engine)
 
 

@@ -53,7 +53,7 @@ def shown_progress(what: str, total: int, *, done: int = 0) -> Iterator[Callable
 
             yield advance_bar
         return
-    began = told = time.monotonic()
+    began = told = time.perf_counter()
     done_before = done
     guard = threading.Lock()
 
@@ -63,7 +63,7 @@ def shown_progress(what: str, total: int, *, done: int = 0) -> Iterator[Callable
             was_there = done >= total
             done += count
             total -= fewer
-            now = time.monotonic()
+            now = time.perf_counter()
             is_there = done >= total and not was_there
             is_silent = now - told < SECONDS_BETWEEN_LINES and not is_there and not text
             if is_silent or done == done_before:

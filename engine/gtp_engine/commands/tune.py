@@ -132,12 +132,12 @@ def _tune(args: argparse.Namespace, net: "NetEvaluator", trials: Path) -> int:
     unit = "games" if args.minutes is None else "seconds"
     total = args.games if args.minutes is None else max(1, round(60 * args.minutes))
     done = GAMES_A_TRIAL * n if args.minutes is None else 0
-    began, won, games = time.monotonic(), 0.0, 0
+    began, won, games = time.perf_counter(), 0.0, 0
     with shown_progress(unit, total, done=done) as advance:
 
         def spend() -> None:
             nonlocal done
-            passed = int(time.monotonic() - began) - done
+            passed = int(time.perf_counter() - began) - done
             for _ in range(GAMES_A_TRIAL if args.minutes is None else passed):
                 done += 1
                 advance()

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gtp_engine.platforms import PIPE_BYTES, make_blocking, would_block
+from gtp_engine.platforms import PIPE_BYTES, fail_when_full, make_blocking, would_block
 
 PATIENCE = 0.25
 """Seconds of silence after which `quit` or the end of input means: stop what you are doing.
@@ -43,12 +43,14 @@ def clean_line(line: bytes) -> str:
 def claim_stdout() -> int:
     """Return a file descriptor for the client, and point stdout at stderr from now on.
 
-    Libraries that print, in Python or in C, can then not disturb the conversation.
+    Libraries that print, in Python or in C, can then not disturb the conversation. Nor does stderr
+    stop it where the client never reads that.
     """
     conversation = os.dup(1)
     make_blocking(conversation)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
+    fail_when_full(2)
     return conversation
 
 
@@ -215,13 +217,13 @@ class Inbox:
     def _read(self) -> None:
         pending = bytearray()
         while True:
-            began = time.monotonic()
+            began = time.perf_counter()
             try:
                 chunk = os.read(self._descriptor, 1 << 16)
             except OSError:
                 chunk = b""
             # How long this thread takes over a line is no silence of the client's.
-            silence = time.monotonic() - began
+            silence = time.perf_counter() - began
             if not chunk:
                 break
             *whole, rest = chunk.split(b"\n")

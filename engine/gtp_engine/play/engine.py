@@ -189,7 +189,7 @@ class Engine(Game):
         Raises:
             EngineUnavailableError: There is no usable net, or no move to be made any more.
         """
-        started = time.monotonic()
+        started = time.perf_counter()
         self.check_goes_on()
         if self.clock.is_limited and not self._wait_on_the_clock(color, stop):
             return self._move_before_loaded(color, started, commit=commit)
@@ -198,12 +198,12 @@ class Engine(Game):
         from gtp_engine.play.move_choice import decide
 
         search = self.search
-        loaded = time.monotonic()
+        loaded = time.perf_counter()
         self._loader.say_doubts(self.position)
         self.rest()
         searched = search.seconds
         position = self._position_to_play(color)
-        limits = self.move_limits(color, time.monotonic() - started)
+        limits = self.move_limits(color, time.perf_counter() - started)
         if limits is None and position.rules.must_move:
             limits = Limits(seconds=0.0)  # the root is judged all the same
         if limits is None:
@@ -219,7 +219,7 @@ class Engine(Game):
             rule = ResignRule(settings.resign, settings.resign_threshold, settings.resign_turns)
             decision = self._resign_counter.resign_or(decision, rule, position, commit=commit)
         if commit:
-            now = time.monotonic()
+            now = time.perf_counter()
             # Loading the net delays one move, and says nothing of later ones.
             overhead = now - loaded - (search.seconds - searched)
             self.clock.spend(color, now - started, overhead, goes_on=True)
@@ -237,16 +237,16 @@ class Engine(Game):
 
     def _wait_on_the_clock(self, color: int, stop: threading.Event | None) -> bool:
         """Wait until the engine can think, or the clock or `stop` wants a move; say if it can."""
-        return self.wait_until(time.monotonic() + self.seconds_to_load(color), stop)
+        return self.wait_until(time.perf_counter() + self.seconds_to_load(color), stop)
 
     def wait_until(self, end: float, stop: threading.Event | None) -> bool:
-        """Wait until the engine can think, until `time.monotonic` is `end`, or for `stop`.
+        """Wait until the engine can think, until `time.perf_counter` is `end`, or for `stop`.
 
         Returns:
             Whether it can think.
         """
-        while not self.wait_ready(min(CHECK_SECONDS, max(0.0, end - time.monotonic()))):
-            if time.monotonic() >= end or (stop is not None and stop.is_set()):
+        while not self.wait_ready(min(CHECK_SECONDS, max(0.0, end - time.perf_counter()))):
+            if time.perf_counter() >= end or (stop is not None and stop.is_set()):
                 return False
         return True
 
@@ -275,7 +275,7 @@ class Engine(Game):
         else:
             point = plain_move(*self.size, {p: c for c, p in self._first_moves}, color)
         if commit:
-            self.clock.spend(color, time.monotonic() - started, goes_on=True)
+            self.clock.spend(color, time.perf_counter() - started, goes_on=True)
             if self.has_kernels:
                 self.play(color, point)
             else:

@@ -192,10 +192,10 @@ class Loader:
         Raises:
             EngineUnavailableError: There is no usable net.
         """
-        end = time.monotonic() + seconds
+        end = time.perf_counter() + seconds
         if self.wait_ready(seconds):
             for thread in self._warming:
-                thread.join(max(0.0, end - time.monotonic()))
+                thread.join(max(0.0, end - time.perf_counter()))
 
     def _warm_up(self) -> None:
         net, settings = self.net_evaluator, self._settings

@@ -109,7 +109,7 @@ def decide(
     Raises:
         NetFileError: The net failed.
     """
-    ends_at = None if limits.seconds is None else time.monotonic() + limits.seconds
+    ends_at = None if limits.seconds is None else time.perf_counter() + limits.seconds
     avoid = report.avoid if report is not None else ()
     if position.rules.must_move:  # there are no passes, and nothing to count
         nodes = search.params.threat_nodes
@@ -273,8 +273,8 @@ def _best_of(
 
 
 def _seconds_until(ends_at: float | None) -> float | None:
-    """Return how long it is to a moment of the monotonic clock; None for no moment."""
-    return None if ends_at is None else max(0.0, ends_at - time.monotonic())
+    """Return how long it is to a moment of `time.perf_counter`; None for no moment."""
+    return None if ends_at is None else max(0.0, ends_at - time.perf_counter())
 
 
 def black_ownership_of(search: Search) -> Ownership | None:

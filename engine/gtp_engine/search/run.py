@@ -81,8 +81,8 @@ class Run:
 
     def attend(self) -> None:
         """Report, and look whether the choice is still in doubt, between two steps."""
-        if self._report.callback is not None and time.monotonic() >= self._next_report:
-            self._next_report = time.monotonic() + self._report.interval
+        if self._report.callback is not None and time.perf_counter() >= self._next_report:
+            self._next_report = time.perf_counter() + self._report.interval
             self._report.callback(self.analysis())
         if self.terms.stopping.is_look_due():
             with self.shared.lock:

@@ -162,21 +162,21 @@ class Search:
         Raises:
             NetFileError: The net failed.
         """
-        began = time.monotonic()
+        began = time.perf_counter()
         run = self.begin(limits, report)
         times = self._step_times[run.terms.game.width * run.terms.game.height]
-        before = time.monotonic()
+        before = time.perf_counter()
         try:
             while not run.is_over:
                 run.step()
-                now = time.monotonic()
+                now = time.perf_counter()
                 times.append(now - before)
                 before = now
         except BaseException:
             run.abandon()
             raise
         found = run.end()
-        self.seconds += time.monotonic() - began
+        self.seconds += time.perf_counter() - began
         return found
 
     def begin(self, limits: Limits, report: ReportRequest | None = None) -> Run:

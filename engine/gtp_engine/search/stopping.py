@@ -54,7 +54,7 @@ class StopCondition:
         """
         self.playouts = 0
         """Those that have begun."""
-        self.started = time.monotonic()
+        self.started = time.perf_counter()
         self._limits = limits
         self._visits_left = visits_left
         self._root_visits = root_visits
@@ -78,7 +78,7 @@ class StopCondition:
 
     def elapsed(self) -> float:
         """Return the seconds since the run began."""
-        return time.monotonic() - self.started
+        return time.perf_counter() - self.started
 
     def has_time(self, seconds: float) -> bool:
         """Whether the run's time lasts for so many seconds more."""
@@ -106,7 +106,7 @@ class StopCondition:
 
     def is_look_due(self) -> bool:
         """Whether it is time to look if the choice is still in doubt."""
-        now = time.monotonic()
+        now = time.perf_counter()
         if self._limits.soft_seconds is None or now < self._next_look:
             return False
         self._next_look = now + CHECK_SECONDS

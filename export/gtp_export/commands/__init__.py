@@ -14,6 +14,7 @@ from types import ModuleType
 from gtp_engine.arguments import Parser
 from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.messages import describe_os_error
+from gtp_engine.platforms import nobody_reads
 from gtp_export.cards import command_line
 from gtp_export.options import add_options, read_options
 
@@ -49,9 +50,9 @@ def run(argv: Sequence[str]) -> int:
         plan = read_options(module.PLAN, arguments) if hasattr(module, "PLAN") else arguments
         status: int = module.run(plan)
         return status
-    except BrokenPipeError:
-        raise  # nobody reads on, which is no mistake
     except OSError as error:
+        if nobody_reads(error):
+            raise
         problem = describe_os_error(error)
     except NetFileError as error:
         problem = str(error)

@@ -214,7 +214,7 @@ class Reinforcement:
             NetFileError: A net fails.
             OSError: A file cannot be written.
         """
-        run, trainer, saved = self._run, self._trainer, time.monotonic()
+        run, trainer, saved = self._run, self._trainer, time.perf_counter()
         self._export(trainer.average, "latest")
         if self._round % POOL_ROUNDS == 0:  # what a kill may have left undone
             self._judge(f"{self._round:06}")
@@ -236,9 +236,9 @@ class Reinforcement:
                 f"{share:.0%} against {opponent}, {told}"
             )
             is_due = number % POOL_ROUNDS == 0
-            if is_due or time.monotonic() - saved > CHECKPOINT_SECONDS:
+            if is_due or time.perf_counter() - saved > CHECKPOINT_SECONDS:
                 trainer.save()
-                saved = time.monotonic()
+                saved = time.perf_counter()
             if is_due:
                 self._judge(f"{number:06}")
         trainer.save()

@@ -166,7 +166,7 @@ class _Reporter:
 
     def __post_init__(self) -> None:
         self.began = self.measured = self.trainer.spent
-        self.saved = time.monotonic()
+        self.saved = time.perf_counter()
         _drop_half_a_line(self.plan.out / METRICS)
         self.means = self._last_losses()
 
@@ -190,7 +190,7 @@ class _Reporter:
         if trainer.steps % LOG_STEPS == 0:
             self._log()
         is_due = self._is_measurement_due()
-        if is_due or time.monotonic() - self.saved > CHECKPOINT_SECONDS:
+        if is_due or time.perf_counter() - self.saved > CHECKPOINT_SECONDS:
             self._save()
         if is_due and trainer.progress < self.until:
             self.measured = trainer.spent
@@ -209,7 +209,7 @@ class _Reporter:
 
     def _save(self) -> None:
         self.trainer.save()
-        self.saved = time.monotonic()
+        self.saved = time.perf_counter()
 
     def _write(self, which: str) -> None:
         stem = f"{self.plan.stem}-{which}"

@@ -188,7 +188,7 @@ class Learning:
         self._losses: dict[str, float] = {}
         self.checkpoints = 0
         """Written so far by this process."""
-        self._saved = self._looked = time.monotonic()
+        self._saved = self._looked = time.perf_counter()
         self._owes_net = False
         """Whether a net was due that is not made yet, for no checkpoint could be written."""
 
@@ -205,9 +205,9 @@ class Learning:
                 or what is restored cannot learn.
             OSError: A file cannot be written.
         """
-        if self._is_ahead() or time.monotonic() - self._looked >= LOOK_SECONDS:
+        if self._is_ahead() or time.perf_counter() - self._looked >= LOOK_SECONDS:
             self._shards.look()
-            self._looked = time.monotonic()
+            self._looked = time.perf_counter()
             if self._is_ahead():
                 return False
         if self._trainer is None:
@@ -234,7 +234,7 @@ class Learning:
             return True
         follow_losses(self._losses, found)
         self._owes_net = self._owes_net or self._is_due(trainer)
-        if self._owes_net or time.monotonic() - self._saved > CHECKPOINT_SECONDS:
+        if self._owes_net or time.perf_counter() - self._saved > CHECKPOINT_SECONDS:
             self.save()
         if self._owes_net:
             self._owes_net = False
@@ -250,7 +250,7 @@ class Learning:
         """
         if self._trainer is None:
             return
-        self._saved = time.monotonic()
+        self._saved = time.perf_counter()
         self._trainer.share = share_spent(self._run)
         self._trainer.save()
         self.checkpoints += 1

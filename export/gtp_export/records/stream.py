@@ -187,12 +187,12 @@ class PositionStream:
         """
         batch = next(self._batches, None)
         if batch is None:
-            start = time.monotonic()
+            start = time.perf_counter()
             block = self._blocks.get()
             if isinstance(block, BaseException):
                 raise block
             if self._took_first:
-                self.waited += time.monotonic() - start
+                self.waited += time.perf_counter() - start
             self._took_first = True
             self._batches = self._cut(block)
             batch = next(self._batches)

@@ -79,7 +79,7 @@ class Part:
         self._meter = Meter(run.path)
         self._file = run.spent / f"{kind}-{secrets.token_hex(8)}.json"
         self._spent = Spent()
-        self._noted = time.monotonic()
+        self._noted = time.perf_counter()
         self._lock = threading.Lock()
 
     def end_with_parent(
@@ -118,7 +118,7 @@ class Part:
         What cannot be written now, on a full disk, is written later.
         """
         with self._lock:
-            if time.monotonic() - self._noted < seconds:
+            if time.perf_counter() - self._noted < seconds:
                 return
             self._spent = self._spent.plus(self._meter.lap())
             if self._with_children:
@@ -128,7 +128,7 @@ class Part:
                     times.children_user + times.children_system,
                 )
                 self._spent = self._spent.plus(Spent(0, self._children - children))
-            self._noted = time.monotonic()
+            self._noted = time.perf_counter()
             with contextlib.suppress(OSError):
                 write_whole(self._file, json.dumps(self._spent._asdict()))
             with contextlib.suppress(OSError, NetFileError):

@@ -174,7 +174,7 @@ class RayWorkers:
         if path is not None and path.stem != self._net[0]:
             content = read_file(path, MOST_NET_BYTES)
             self._net = path.stem, self._ray.put(content)  # once for all actors
-        now = time.monotonic()
+        now = time.perf_counter()
         for seat in self._seats:
             while seat.calls < calls and now >= seat.not_before and self._net[1] is not None:
                 komi = str(self._run.fair_komi(self._settings))
@@ -192,7 +192,7 @@ class RayWorkers:
             try:
                 self._take(self._ray.get(call), seat)
             except (self._ray.exceptions.RayError, OSError) as error:
-                seat.not_before, seat.again = time.monotonic() + RETRY_SECONDS, True
+                seat.not_before, seat.again = time.perf_counter() + RETRY_SECONDS, True
                 problem = "".join(str(error).strip().splitlines()[-1:])
                 if isinstance(error, self._ray.exceptions.RayError):
                     problem = f"a worker on Ray failed: {problem}; Ray starts it again"
@@ -221,13 +221,13 @@ class RayWorkers:
 
     def close(self) -> None:
         """Take the last shards, and leave the cluster."""
-        end = time.monotonic() + END_SECONDS
+        end = time.perf_counter() + END_SECONDS
         for seat in self._seats:
             seat.actor.end.options(concurrency_group="control").remote()
-        while self._calls and time.monotonic() < end:
+        while self._calls and time.perf_counter() < end:
             self.step(0.1, calls=0)
         gone = [seat.actor.clean.remote() for seat in self._seats]
-        self._ray.wait(gone, num_returns=len(gone), timeout=max(0.1, end - time.monotonic()))
+        self._ray.wait(gone, num_returns=len(gone), timeout=max(0.1, end - time.perf_counter()))
         for seat in self._seats:
             self._ray.kill(seat.actor)
         self._ray.shutdown()

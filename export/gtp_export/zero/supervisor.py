@@ -46,7 +46,7 @@ class Child:
         self._start()
 
     def _start(self) -> None:
-        self._began = time.monotonic()
+        self._began = time.perf_counter()
         self.process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,  # closed when this process ends, however it does
@@ -63,7 +63,7 @@ class Child:
         """Start it again if it has failed, the later the oftener it has done so."""
         if self.process.poll() in (None, 0):  # at work, or ended by STOP or with the run
             return
-        now = time.monotonic()
+        now = time.perf_counter()
         if self._due == 0.0:
             steady = now - self._began > STEADY_SECONDS
             self._failures = 0 if steady else self._failures + 1
@@ -149,7 +149,7 @@ def _run_parts(run: RunFolder, coordinator: Coordinator, ray: str | None) -> Non
     settings, teller = coordinator.settings, _Teller(run)
     if is_there(run.stop):
         logger.warning(f"{run.stop} is there, so that nothing is played")
-    told = shown = time.monotonic()
+    told = shown = time.perf_counter()
     try:
         coordinator.step()  # so that there is a net
         words = teller.status()
@@ -161,7 +161,7 @@ def _run_parts(run: RunFolder, coordinator: Coordinator, ray: str | None) -> Non
                 coordinator.step()
                 for child in children:
                     child.look()
-                now = time.monotonic()
+                now = time.perf_counter()
                 if is_new := now - told >= TELL_SECONDS:
                     told, words = now, teller.status()  # reads much: not every second
                 amount = settings.span * (1.0 - share)

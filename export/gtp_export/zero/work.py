@@ -82,7 +82,7 @@ class Worker:
             self._plays[-1].remember(one for one in earlier if one.record.width == size)
         self.waiting: list[LearnedGame] = []
         """Games that no shard holds yet."""
-        self._since = time.monotonic()
+        self._since = time.perf_counter()
         self._counted, self._asked = time.process_time(), np.zeros(len(self._plays))
         """Processor time and evaluations, by size of the board, that were counted so far."""
         self._spent = np.zeros((len(self._plays), 2))
@@ -96,12 +96,12 @@ class Worker:
         Raises:
             NetFileError: The net fails, and so does playing without one.
         """
-        part, end = self._part, time.monotonic() + seconds
+        part, end = self._part, time.perf_counter() + seconds
         while not (self._is_stopped() or part.is_over):
-            if time.monotonic() >= end:
+            if time.perf_counter() >= end:
                 return
-            next_look = time.monotonic() + LOOK_SECONDS
-            while time.monotonic() < next_look and not self.ending.is_set():
+            next_look = time.perf_counter() + LOOK_SECONDS
+            while time.perf_counter() < next_look and not self.ending.is_set():
                 if len(self.waiting) < MOST_WAITING * self.settings.shard_games:
                     self.step()
                 else:
@@ -136,16 +136,16 @@ class Worker:
 
     def _add(self, games: list[LearnedGame]) -> None:
         if games and not self.waiting:
-            self._since = time.monotonic()
+            self._since = time.perf_counter()
         self.waiting += games
         settings = self.settings
-        is_old = time.monotonic() - self._since >= settings.shard_seconds
+        is_old = time.perf_counter() - self._since >= settings.shard_seconds
         if len(self.waiting) >= settings.shard_games or (self.waiting and is_old):
             self.write()
 
     def write(self) -> None:
         """Write the games that wait as a shard for each size; where that fails they wait on."""
-        while self.waiting and time.monotonic() >= self._retry_at:
+        while self.waiting and time.perf_counter() >= self._retry_at:
             self._write(self.waiting[0].record.width)
 
     def _write(self, width: int) -> None:
@@ -168,7 +168,7 @@ class Worker:
                 error.strerror,
                 len(self.waiting),
             )
-            self._retry_at = time.monotonic() + RETRY_SECONDS
+            self._retry_at = time.perf_counter() + RETRY_SECONDS
             return
         self._spent[place] = 0.0
         logger.debug("%s: %d games", path.name, len(games))

@@ -475,7 +475,7 @@ def test_what_a_halt_takes_is_not_counted(tmp_path: Path, monkeypatch: pytest.Mo
         now += 3600.0
         (tmp_path / PAUSE).unlink()
 
-    monkeypatch.setattr("gtp_export.span.time.monotonic", lambda: now)
+    monkeypatch.setattr("gtp_export.span.time.perf_counter", lambda: now)
     monkeypatch.setattr("gtp_export.span.time.sleep", sleep)
     meter = Meter(tmp_path)
     (tmp_path / PAUSE).touch()

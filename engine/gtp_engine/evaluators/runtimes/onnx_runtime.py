@@ -247,8 +247,11 @@ _FATAL = 4
 """Severity from which on the runtime writes to stderr: what fails is raised as well, and a GPU's
 memory may run out without harm."""
 _LONGEST_GIST = 240
-_SOURCE_PLACE = re.compile(r"(Load model from .* failed:)?/\S*onnxruntime\S*:\d+ .*\) (?=[A-Z])")
-"""A file, a line and a function of the runtime's source, with what may stand before them."""
+_SOURCE_PLACE = re.compile(
+    r"(Load model from .* failed:)?(/|\w:\\)\S*onnxruntime\S*:\d+ (.*\)|\S+) (?=[A-Z])"
+)
+"""A file, a line and a function of the runtime's source, with what may stand before them; those of
+Windows have a drive before and no arguments behind."""
 
 
 def first_line(error: Exception) -> str:

@@ -79,7 +79,7 @@ class Server:
         self._info: dict[str, int] = {}
         self._line: Line | None = None
         self._began = 0.0
-        """When the present command came, by the monotonic clock."""
+        """When the present command came, by `time.perf_counter`."""
         self._is_over = False
         self._handlers: dict[str, Callable[[str], str]] = {
             "START": self._start,
@@ -107,7 +107,7 @@ class Server:
                 line = self._next()
             except EOFError:
                 return
-            self._began = time.monotonic()
+            self._began = time.perf_counter()
             handler = self._handlers.get(line.request.name)
             before = list(self._stones), self._to_play
             try:
@@ -295,7 +295,7 @@ class Server:
         if game.is_over:
             raise GomocupError("the game is over")
         engine.adopt(game, is_record=False)
-        left = self._began + self._seconds() - time.monotonic()
+        left = self._began + self._seconds() - time.perf_counter()
         nodes = self._info.get("max_node", 0)
         limit = nodes if nodes > 0 else self._playouts
         engine.settings = replace(engine.settings, time=max(0.0, left), playouts=limit)

@@ -122,11 +122,11 @@ class Session:
             ready.set()
 
         threading.Thread(target=wait_in_background, name="gtp-waiter", daemon=True).start()
-        say_at = time.monotonic() + _SAY_AFTER
+        say_at = time.perf_counter() + _SAY_AFTER
         while not ready.wait(_LOOK_EVERY):
             if self._inbox.is_client_leaving:
                 raise Interrupted
-            if time.monotonic() > say_at:
+            if time.perf_counter() > say_at:
                 logger.info(f"please wait: {self.engine.progress}")
                 say_at += _SAY_EVERY
         if failures:
