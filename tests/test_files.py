@@ -7,6 +7,7 @@ import lzma
 import os
 import subprocess
 import sys
+import threading
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -120,6 +121,15 @@ def test_a_link_stays_a_link_and_rights_stay_as_they_were(tmp_path: Path) -> Non
     write_whole(link, "new")
     assert link.is_symlink() and path.read_text() == "new"
     assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_who_reads_a_file_keeps_nobody_from_writing_it(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    with path.open("rb") as file:
+        threading.Timer(0.3, file.close).start()
+        write_whole(path, b"new")
+    assert path.read_bytes() == b"new"
 
 
 def test_what_a_killed_process_of_the_same_number_left_is_in_nobodys_way(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from gtp_engine.platforms import READ_FLAGS, sync_folder
+from gtp_engine.platforms import READ_FLAGS, replace_file, sync_folder
 
 MOST_BYTES = 64 << 20
 """Of a text that is read at once: a configuration, a game, a collection of games in one file."""
@@ -156,7 +156,7 @@ def whole_file(
         if mode is not None:
             part.chmod(stat.S_IMODE(mode))
         check(part)
-        part.replace(path)
+        replace_file(part, path)
         sync_folder(path.parent)
     except BaseException as error:
         with contextlib.suppress(OSError):

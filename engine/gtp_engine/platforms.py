@@ -68,6 +68,9 @@ else:
 PIPE_BYTES: int = getattr(select, "PIPE_BUF", 512)
 """What a pipe that is not full takes at least without waiting."""
 
+LONGEST_READ = 2.0
+"""Seconds for which a file that is to be replaced may be open elsewhere."""
+
 _CONTAINER = Path("/sys/fs/cgroup")
 """Where Linux says what a container may have of the machine."""
 
@@ -116,6 +119,25 @@ def fresh_memory(size: int) -> mmap.mmap:
         return mmap.mmap(-1, size)
     # Python's own choice is memory that is shared with children.
     return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
+def replace_file(part: Path, path: Path) -> None:
+    """Give a file the name of another, which goes.
+
+    Windows refuses that while somebody has the other open; who reads it will soon be done.
+
+    Raises:
+        OSError: The system does not allow it.
+    """
+    end = time.perf_counter() + LONGEST_READ
+    while True:
+        try:
+            part.replace(path)
+            return
+        except PermissionError:
+            if sys.platform != "win32" or time.perf_counter() > end:
+                raise
+            time.sleep(0.01)
 
 
 def sync_folder(folder: Path) -> None:

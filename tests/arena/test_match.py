@@ -460,7 +460,7 @@ def test_a_report_is_written_though_nobody_reads_the_text(tmp_path: Path) -> Non
         ["x", "y", "--clock", "hourglass 5"],
         ["x", "y", "--clock", "absolute -5"],
         ["x", "y", "--sprt", "50", "0"],
-        ["x", "y", "--sgf", os.devnull],
+        ["x", "y", "--sgf", __file__],
         ["x", "y", "--openings", "20", "--max-moves", "20"],
         ["x", "y", "--json", "no-such-folder/match.json"],
     ],
@@ -476,7 +476,8 @@ def test_bad_arguments(arguments: list[str], capsys: pytest.CaptureFixture[str])
 
 def test_an_engine_that_does_not_start(said: list[str]) -> None:
     assert run(["match", "no-such-program", engine()]) == 1
-    assert said == ["no-such-program cannot be started: No such file or directory"]
+    (line,) = said
+    assert line.startswith("no-such-program cannot be started: ")
 
 
 def test_an_engine_that_ends_at_once_is_named(said: list[str]) -> None:

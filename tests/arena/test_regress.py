@@ -141,7 +141,8 @@ def test_no_question_is_a_failure(
     assert run(["regress", "--engine", engine, "--commands", "genmov", str(script)]) == 1
     assert said == ["moves.tst: none asked", "no question asked"]
     assert run(["regress", "--engine", "no-such-program", str(script)]) == 1
-    assert said[2:] == ["no-such-program cannot be started: No such file or directory"]
+    (last,) = said[2:]
+    assert last.startswith("no-such-program cannot be started: ")
     assert capsys.readouterr().out == ""
 
 

@@ -104,7 +104,7 @@ def test_a_command_line_made_for_katago(tmp_path: Path) -> None:
         (["--sgf", "x.sgf"], "--sgf and --out go together"),
         (["--winrates-as", "RED"], "--winrates-as: reportAnalysisWinratesAs must be one of"),
         (["-override-config", "maxVisits=0"], "-override-config: maxVisits must be a number from"),
-        (["-config", "/absent.cfg"], "/absent.cfg: No such file"),
+        (["-config", "absent.cfg"], "absent.cfg: No such file"),
         (["--visits", "0"], "not a whole number of 1 or more"),
         (["--sgf", "x.sgf", "--out", "/absent/x.jsonl"], "No such file"),
     ],

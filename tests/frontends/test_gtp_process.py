@@ -90,13 +90,9 @@ def test_what_the_client_says_is_for_the_engine_alone() -> None:
         "print(repr(os.read(0, 9)), repr(os.read(claimed, 9)))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        input="name\n",
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
+        [sys.executable, "-c", code], input="name", capture_output=True, text=True, timeout=TIMEOUT
     )
-    assert done.stdout == "''\nb'' b'name\\n'\n", done.stderr
+    assert done.stdout == "''\nb'' b'name'\n", done.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of Windows wait")

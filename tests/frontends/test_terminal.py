@@ -34,6 +34,7 @@ from gtp_engine.go.position import Position
 from gtp_engine.go.rules import Rules
 from gtp_engine.go.sgf import format_sgf, load_sgf
 from gtp_engine.messages import describe_lead
+from gtp_engine.platforms import join_command_line
 from gtp_engine.play.adjudication.status import FinalStatus
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.settings import Settings
@@ -200,7 +201,8 @@ def test_the_command_to_go_on_with_a_game_works(
 ) -> None:
     sitting = Sitting(monkeypatch, "c3", "save it's mine.sgf", game=game, colors=(BLACK, WHITE))
     command = re.findall("gtp-engine play .*", sitting.text)[-1]
-    assert command == f"""gtp-engine play {said}--resume 'it'"'"'s mine.sgf'"""
+    file = join_command_line(["it's mine.sgf"])
+    assert command == f"gtp-engine play {said}--resume {file}"
 
 
 def test_undo_takes_back_a_pair_of_moves(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,7 +341,7 @@ def sit_in_a_folder_that_goes(monkeypatch: pytest.MonkeyPatch, folder: Path, *mo
 
 
 def test_the_home_folder_keeps_its_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
     (tmp_path / "game.sgf").write_text("another game")
     sit_in_a_folder_that_goes(monkeypatch, tmp_path / "folder")
     assert (tmp_path / "game.sgf").read_text() == "another game"
@@ -348,7 +350,7 @@ def test_the_home_folder_keeps_its_files(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_a_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
     sitting = Sitting(monkeypatch, "c3", f"save {tmp_path}/none/game.sgf", "q")
     assert "cannot be written: No such file or directory" in sitting.text
     assert len(list(tmp_path.glob("*.sgf"))) == 1, "it is still saved where it can be"

@@ -148,8 +148,8 @@ def test_raw_evaluations_agree_with_the_board() -> None:
 
 @pytest.mark.parametrize("leaving", ["eof", "quit", "signal"])
 def test_leaving_in_mid_search(leaving: str) -> None:
-    if leaving == "signal" and sys.platform == "win32":
-        pytest.skip("Windows has no signals to speak of")
+    if sys.platform == "win32":
+        pytest.skip("Windows has no signals to speak of, and cannot tell that a pipe is full")
     with start("--net", TINY_NET, "--device", "cpu", "--time", "100000") as process:
         ask(process, "boardsize 9")
         ask(process, "kata-raw-nn 0")  # the net is there
