@@ -1,6 +1,7 @@
 """What Linux, macOS and Windows do not share is asked for in one module."""
 
 import ast
+import errno
 import os
 import re
 import shutil
@@ -149,6 +150,26 @@ def test_a_group_of_its_own_stays_in_the_session_whose_priority_it_has() -> None
     group, session = map(int, printed.split())
     assert session == os.getsid(0)
     assert group != os.getpgid(0)
+
+
+def test_a_file_is_locked_once(tmp_path: Path) -> None:
+    name = tmp_path / "lock"
+    with name.open("ab") as first, name.open("ab") as second:
+        assert platforms.lock_file(first) and not platforms.lock_file(second)
+    with name.open("ab") as third:
+        assert platforms.lock_file(third)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the module is of other systems")
+def test_a_drive_that_knows_no_locks_keeps_nobody_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with (tmp_path / "lock").open("ab") as file:
+        assert platforms.lock_file(file)
 
 
 def test_memory_is_known_here_or_said_not_to_be() -> None:

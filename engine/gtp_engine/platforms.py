@@ -68,7 +68,7 @@ else:
 PIPE_BYTES: int = getattr(select, "PIPE_BUF", 512)
 """What a pipe that is not full takes at least without waiting."""
 
-LONGEST_READ = 2.0
+_LONGEST_READ = 2.0
 """Seconds for which a file that is to be replaced may be open elsewhere."""
 
 _CONTAINER = Path("/sys/fs/cgroup")
@@ -129,7 +129,7 @@ def replace_file(part: Path, path: Path) -> None:
     Raises:
         OSError: The system does not allow it.
     """
-    end = time.perf_counter() + LONGEST_READ
+    end = time.perf_counter() + _LONGEST_READ
     while True:
         try:
             part.replace(path)
@@ -312,7 +312,10 @@ def user_data_base() -> Path:
 
 
 def lock_file(file: IO[bytes]) -> bool:
-    """Lock an open file until it is closed or this process ends; return False if another has it."""
+    """Lock an open file until it is closed or this process ends; return False if another has it.
+
+    On a drive that knows no locks, as some of a network do, nobody can have it.
+    """
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -322,8 +325,8 @@ def lock_file(file: IO[bytes]) -> bool:
             import fcntl
 
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
+    except OSError as error:
+        return error.errno not in (errno.EWOULDBLOCK, errno.EACCES)  # EACCES: on Windows
     return True
 
 
