@@ -297,5 +297,5 @@ def test_kernels_live_where_their_cache_looks_for_changes() -> None:
     package = ROOT / "engine" / "gtp_engine"
     found = {path for pattern in KERNEL_FILES for path in package.glob(pattern)}
     for path in package.rglob("*.py"):
-        if re.search(r"^@\w*kernel$", path.read_text(), re.MULTILINE):
+        if re.search(r"^@\w*kernel$", path.read_text(encoding="utf-8"), re.MULTILINE):
             assert path in found

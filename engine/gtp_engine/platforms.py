@@ -326,7 +326,7 @@ def lock_file(file: IO[bytes]) -> bool:
 
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        return error.errno not in (errno.EWOULDBLOCK, errno.EACCES)  # EACCES: on Windows
+        return sys.platform != "win32" and error.errno != errno.EWOULDBLOCK
     return True
 
 
