@@ -146,10 +146,9 @@ def test_raw_evaluations_agree_with_the_board() -> None:
     assert text.count("NAN") == 4
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot tell that a pipe is full")
 @pytest.mark.parametrize("leaving", ["eof", "quit", "signal"])
 def test_leaving_in_mid_search(leaving: str) -> None:
-    if sys.platform == "win32":
-        pytest.skip("Windows has no signals to speak of, and cannot tell that a pipe is full")
     with start("--net", TINY_NET, "--device", "cpu", "--time", "100000") as process:
         ask(process, "boardsize 9")
         ask(process, "kata-raw-nn 0")  # the net is there

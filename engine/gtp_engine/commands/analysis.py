@@ -15,7 +15,7 @@ from typing import Any
 
 from gtp_engine.arguments import UsageError, parse_count, parse_size
 from gtp_engine.commands.options import add_options, add_shared, read_settings
-from gtp_engine.commands.process import end_process, open_output
+from gtp_engine.commands.process import end_process, open_pipes
 from gtp_engine.frontends.analysis.overrides import (
     DEFAULT_VISITS,
     PERSPECTIVES,
@@ -24,7 +24,7 @@ from gtp_engine.frontends.analysis.overrides import (
     parse_config,
     read_config,
 )
-from gtp_engine.platforms import claim_stdin, end_by
+from gtp_engine.platforms import end_by
 from gtp_engine.play.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -156,8 +156,7 @@ def _converse(
     from gtp_engine.frontends.analysis.server import Server, read_lines
     from gtp_engine.frontends.journal import Journal
 
-    output = open_output()
-    queries = claim_stdin()
+    queries, output = open_pipes()
     journal = Journal(settings.log)
     over = threading.Event()
 

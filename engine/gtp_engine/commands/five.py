@@ -14,10 +14,10 @@ from pathlib import Path
 
 from gtp_engine.arguments import UsageError, parse_size
 from gtp_engine.commands.options import add_options, read_settings
-from gtp_engine.commands.process import end_process, open_output
+from gtp_engine.commands.process import end_process, open_pipes
 from gtp_engine.files import read_file
 from gtp_engine.games import FIVE
-from gtp_engine.platforms import claim_stdin, end_by
+from gtp_engine.platforms import end_by
 
 OPTIONS = ("playouts", "net", "recipe", "parameters", "seed", "threads", "memory", "log")
 """The engine's options that mean something here; time is the manager's."""
@@ -58,8 +58,8 @@ def run(args: argparse.Namespace) -> int:
     from gtp_engine.frontends.pipes import Inbox
     from gtp_engine.play.engine import Engine
 
-    output = open_output()
-    inbox = Inbox(claim_stdin(), parse_line, "END", is_stop)
+    requests, output = open_pipes()
+    inbox = Inbox(requests, parse_line, "END", is_stop)
     inbox.start()
     note = Journal(settings.log).note
     engine = Engine(settings)

@@ -7,8 +7,8 @@ import time
 from typing import NoReturn
 
 from gtp_engine.commands.options import add_options, check_net, read_settings
-from gtp_engine.commands.process import end_process, open_output
-from gtp_engine.platforms import claim_stdin, end_by
+from gtp_engine.commands.process import end_process, open_pipes
+from gtp_engine.platforms import end_by
 from gtp_engine.play.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -71,8 +71,8 @@ def _converse(settings: Settings) -> NoReturn:
     from gtp_engine.frontends.gtp.server import Server, new_inbox
     from gtp_engine.frontends.journal import Journal
 
-    output = open_output()
-    inbox = new_inbox(claim_stdin())
+    requests, output = open_pipes()
+    inbox = new_inbox(requests)
     inbox.start()
     journal = Journal(settings.log)
     from gtp_engine.play.engine import Engine
