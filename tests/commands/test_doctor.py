@@ -2,17 +2,19 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.paths import TINY, TINY_NET
 
+from gtp_engine.arguments import USAGE_STATUS
 from gtp_engine.commands import doctor_proof
 from gtp_engine.commands.doctor_proof import ProofError, does_without_a_gpu, run_proofs
 from gtp_engine.commands.registry import run
 from gtp_engine.evaluators.nets import onnx_net, precision
-from gtp_engine.evaluators.runtimes import devices
+from gtp_engine.evaluators.runtimes import devices, onnx_runtime
 from gtp_engine.kernels import CACHE
 
 
@@ -101,6 +103,45 @@ def test_a_net_that_cannot_be_used(
     assert run(["doctor", "--net", "broken"]) == 1
     out = capsys.readouterr().out
     assert "error" in out and "`gtp-engine net list` names the nets that are known" in out
+
+
+@pytest.mark.parametrize(
+    ("package", "advice"),
+    [
+        ("", "`pip uninstall onnxruntime"),  # what can stay of one that was removed
+        ("import nothing_like_it", "`pip uninstall onnxruntime"),
+        ("raise ImportError('DLL load failed: A routine failed.')", "Visual C++ runtime"),
+    ],
+)
+def test_a_runtime_that_cannot_be_loaded(
+    package: str,
+    advice: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "onnxruntime.py").write_text(package)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "onnxruntime", raising=False)
+    assert run(["doctor", "--net", "small", "--json"]) == 1
+    found = findings(capsys.readouterr().out)
+    assert "net small" not in found
+    error = found["software"]["error"]["text"]
+    assert error.startswith("ONNX Runtime cannot be loaded (") and advice in error
+    with pytest.raises(SystemExit) as ended:
+        run(["net", "bench", str(TINY)])
+    assert ended.value.code == USAGE_STATUS
+    assert capsys.readouterr().err == f"gtp-engine net: {error}\n"
+
+
+def test_two_packages_of_the_runtime(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = {"onnxruntime": ["onnxruntime-gpu", "onnxruntime"]}
+    monkeypatch.setattr(onnx_runtime, "packages_distributions", lambda: both)
+    assert run(["doctor", "--net", "small", "--json"]) == 0
+    advice = findings(capsys.readouterr().out)["software"]["ONNX Runtime"]["advice"]
+    assert "`pip uninstall onnxruntime onnxruntime-gpu`" in advice
 
 
 def test_proofs_are_skipped_with_the_reason(

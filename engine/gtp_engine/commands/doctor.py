@@ -65,14 +65,19 @@ def run(args: argparse.Namespace) -> int:
         "GPUs": list(_gpus()),
         "software": list(_software()),
         "folders": list(_folders()),
-        **_nets(args.net),
     }
+    if not _has_errors(sections):
+        sections |= _nets(args.net)
     if args.json:
         document = {title: [asdict(one) for one in found] for title, found in sections.items()}
         print(json.dumps(document, indent=1))
     else:
         print("\n\n".join(_text(title, found) for title, found in sections.items()))
-    return 1 if any(one.label == "error" for found in sections.values() for one in found) else 0
+    return int(_has_errors(sections))
+
+
+def _has_errors(sections: Sections) -> bool:
+    return any(one.label == "error" for found in sections.values() for one in found)
 
 
 def _machine() -> Iterator[Finding]:
@@ -104,24 +109,13 @@ def _gpus() -> Iterator[Finding]:
 def _software() -> Iterator[Finding]:
     from importlib.metadata import version
 
+    from gtp_engine.evaluators.nets.net_info import NetFileError
     from gtp_engine.evaluators.runtimes import openvino_runtime
-    from gtp_engine.evaluators.runtimes.devices import cuda_obstacle
-    from gtp_engine.evaluators.runtimes.onnx_runtime import (
-        CPU,
-        CUDA,
-        TENSORRT,
-        is_built_with,
-        runtime_version,
-    )
 
-    names = {CPU: "CPU", CUDA: "CUDA", TENSORRT: "TensorRT"}
-    known = ", ".join(name for key, name in names.items() if is_built_with(key))
-    lacks_cuda = cuda_obstacle() is None and not is_built_with(CUDA)
-    yield Finding(
-        "ONNX Runtime",
-        f"{runtime_version()}, built with {known}",
-        "`pip install gtp-engine[cuda]`, after `pip uninstall onnxruntime`" if lacks_cuda else "",
-    )
+    try:
+        yield _onnx_runtime()
+    except NetFileError as error:
+        yield Finding("error", str(error))
     if openvino_runtime.INSTALLED:
         devices = ", ".join(openvino_runtime.list_devices())
         yield Finding("OpenVINO", f"{openvino_runtime.runtime_version()}, computes on {devices}")
@@ -129,6 +123,28 @@ def _software() -> Iterator[Finding]:
         advice = "`pip install gtp-engine[openvino]`: faster on many processors"
         yield Finding("OpenVINO", "not installed", advice)
     yield Finding("numba, numpy", f"{version('numba')}, {version('numpy')}")
+
+
+def _onnx_runtime() -> Finding:
+    from gtp_engine.evaluators.runtimes.devices import cuda_obstacle
+    from gtp_engine.evaluators.runtimes.onnx_runtime import (
+        CPU,
+        CUDA,
+        TENSORRT,
+        is_built_with,
+        packages,
+        runtime_version,
+    )
+
+    names = {CPU: "CPU", CUDA: "CUDA", TENSORRT: "TensorRT"}
+    known = ", ".join(name for key, name in names.items() if is_built_with(key))
+    removal = f"`pip uninstall {' '.join(packages())}`"
+    advice = ""
+    if cuda_obstacle() is None and not is_built_with(CUDA):
+        advice = f"{removal}, then `pip install gtp-engine[cuda]`"
+    elif len(packages()) > 1:
+        advice = f"its packages overwrite each other: {removal}, then install gtp-engine again"
+    return Finding("ONNX Runtime", f"{runtime_version()}, built with {known}", advice)
 
 
 def _folders() -> Iterator[Finding]:

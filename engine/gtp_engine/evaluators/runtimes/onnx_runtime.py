@@ -4,7 +4,9 @@ import os
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from importlib.metadata import packages_distributions
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -37,26 +39,48 @@ _OUT_OF_MEMORY = (
 """What the errors of the runtime's arena, of CUDA, cuBLAS and cuDNN have in common, lower case."""
 
 
+def _onnxruntime() -> ModuleType:
+    """Return the runtime.
+
+    Raises:
+        NetFileError: It is not installed, lacks a library of the system, or was overwritten.
+    """
+    try:
+        import onnxruntime
+
+        # Of a package that was removed a folder can stay, which is imported as an empty module.
+        _ = onnxruntime.InferenceSession
+    except (ImportError, AttributeError) as error:
+        advice = f"`pip uninstall {' '.join(packages())}`, then install gtp-engine again"
+        if "DLL" in str(error):  # Windows, which comes without the one that it is built for
+            advice = "install Microsoft's latest Visual C++ runtime (vc_redist.x64.exe)"
+        raise NetFileError(f"ONNX Runtime cannot be loaded ({error}): {advice}") from None
+    return onnxruntime
+
+
+def packages() -> list[str]:
+    """Return the names of the runtime's packages, or of the usual one where none is installed.
+
+    They share a folder: each overwrites the files of another, and takes them along when it goes.
+    """
+    return sorted({*packages_distributions().get("onnxruntime", ["onnxruntime-gpu"])})
+
+
 def runtime_version() -> str:
     """Return the version of the installed runtime."""
-    import onnxruntime
-
-    return str(onnxruntime.__version__)
+    return str(_onnxruntime().__version__)
 
 
 def is_built_with(provider: str) -> bool:
     """Whether the installed runtime knows a provider; its libraries may be missing all the same."""
-    import onnxruntime
-
-    return provider in onnxruntime.get_available_providers()
+    return provider in _onnxruntime().get_available_providers()
 
 
 def preload_cuda() -> None:
     """Load the CUDA libraries that pip installed, if there are any."""
-    import onnxruntime
-
-    if hasattr(onnxruntime, "preload_dlls"):
-        onnxruntime.preload_dlls()
+    runtime = _onnxruntime()
+    if hasattr(runtime, "preload_dlls"):
+        runtime.preload_dlls()
 
 
 def cuda_providers(gpu: int, *, memory_limit: int | None = None) -> list[Provider]:
@@ -130,6 +154,8 @@ def open_session(path: Path, providers: Sequence[Provider]) -> Any:
         _ = [item.name for item in (*session.get_inputs(), *session.get_outputs())]
         _ = session.get_modelmeta().custom_metadata_map
         return session
+    except NetFileError:  # about the runtime, not this file
+        raise
     except UnicodeDecodeError:
         raise NetFileError(f"{path}: its names or its metadata are not text") from None
     except Exception as error:  # the runtime's own exception classes are not public
@@ -170,10 +196,9 @@ def open_model(content: bytes, *, is_exact: bool = False) -> Any:
 def _new_session(
     model: str | bytes, providers: Sequence[Provider], *, is_exact: bool = False
 ) -> Any:
-    import onnxruntime
-
-    onnxruntime.set_default_logger_severity(_FATAL)
-    options = onnxruntime.SessionOptions()
+    runtime = _onnxruntime()
+    runtime.set_default_logger_severity(_FATAL)
+    options = runtime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = _FATAL
@@ -183,7 +208,7 @@ def _new_session(
         warnings.simplefilter("ignore")
         # What fails on the CPU would be tried there once more, with lines about it on stdout.
         retries = int(providers[0] != CPU)
-        make = onnxruntime.InferenceSession
+        make = runtime.InferenceSession
         return make(model, options, providers=list(providers), enable_fallback=retries)
 
 
@@ -213,11 +238,11 @@ class BoundBatch:
             inputs: By name, arrays [B, ...] of the shape and type of the inputs.
             device: "cuda", or "cpu" where the same path is to run on a processor.
         """
-        import onnxruntime
+        runtime = _onnxruntime()
 
         def place(array: Array) -> Any:
             kind = array.dtype.type
-            make = onnxruntime.OrtValue.ortvalue_from_shape_and_type
+            make = runtime.OrtValue.ortvalue_from_shape_and_type
             return make(list(array.shape), kind, device, gpu)
 
         self._session = session
