@@ -48,3 +48,14 @@ def test_a_file_that_cannot_be_written_is_named() -> None:
 def test_a_lack_of_memory_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_program("gtp-engine", lambda words: len(bytearray(1 << 60))) == 1
     assert capsys.readouterr().err == "gtp-engine: memory is exhausted\n"
+
+
+def test_a_library_that_cannot_be_loaded(capsys: pytest.CaptureFixture[str]) -> None:
+    def run(words: list[str]) -> int:
+        raise ImportError("Numba needs NumPy 2.4 or less. Got NumPy 2.9.")
+
+    assert run_program("gtp-engine", run) == 1
+    assert re.fullmatch(
+        r"gtp-engine: a library cannot be loaded \(Numba needs .*\): install .*\n",
+        capsys.readouterr().err,
+    )

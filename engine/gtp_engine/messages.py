@@ -73,7 +73,8 @@ def _occupy_closed_streams() -> None:
 def run_program(program: str, run: Callable[[list[str]], int]) -> int:
     """Run a program with the process's arguments and return its exit status.
 
-    Ctrl-C, an output that cannot be written and a lack of memory get a line on stderr.
+    Ctrl-C, an output that cannot be written, a lack of memory and a library that cannot be loaded
+    get a line on stderr.
     """
     _occupy_closed_streams()
     for number in LEAVE_SIGNALS:
@@ -98,6 +99,10 @@ def run_program(program: str, run: Callable[[list[str]], int]) -> int:
         return 1
     except MemoryError:
         show(f"{program}: memory is exhausted")
+        return 1
+    except ImportError as error:  # such as Numba's, that this NumPy is too new for it
+        again = "install gtp-engine again, in an environment of its own"
+        show(f"{program}: a library cannot be loaded ({error}): {again}")
         return 1
 
 
