@@ -24,7 +24,7 @@ def test_a_game_comes_back(tmp_path: Path) -> None:
         assert text.startswith("= (;") and "SZ[5:7]" in text and text.endswith("B[ea];W[])")
         assert client.ask(f"printsgf {file}") == "= "
         client.ask("boardsize 9")
-        assert client.ask(f"loadsgf {file}") == "= "
+        assert client.ask(f"loadsgf {file}") == "= black"
         assert client.ask("printsgf") == text
         assert client.ask("gg-undo 2") == "= "
 

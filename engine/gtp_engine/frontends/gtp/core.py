@@ -301,13 +301,15 @@ _STATUSES = ("dead", "alive", "seki", "white_territory", "black_territory")
 
 @commands.command("final_status_list")
 def final_status_list(session: Session, arguments: Arguments) -> str:
-    """List the points of a status; those of stones chain by chain, a line for each."""
+    """List the points of a status; stones chain by chain, a line for each."""
     status = arguments.word(0, "a status")
     if status not in _STATUSES:
         raise GtpError(f"syntax error: the status must be one of {', '.join(_STATUSES)}")
     engine = session.net_engine()
     with session.searching() as stop:
         points: list[int] = getattr(engine.final_status(stop), status)
+    if status.endswith("territory"):
+        return " ".join(session.vertex(point) for point in sorted(points))
     return "\n".join(
         " ".join(session.vertex(point) for point in chain)
         for chain in _by_chain(session.position, points)

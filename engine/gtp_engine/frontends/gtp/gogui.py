@@ -113,7 +113,7 @@ def analyze_commands(session: Session, arguments: Arguments) -> str:
     return "\n".join(line for line in ANALYZE_COMMANDS if line.split("/")[2].split()[0] in known)
 
 
-def _look(
+def look(
     session: Session, color: int | None = None, *, ownership: bool = False, moves: int = 1
 ) -> "Analysis":
     """Search the present position a little, for a player also out of turn."""
@@ -127,28 +127,28 @@ def _look(
 @commands.command("show_candidates")
 def show_candidates(session: Session, arguments: Arguments) -> str:
     """Draw the moves considered: squares by visits, labels by winrate."""
-    return gogui_pictures.draw_candidates(_look(session))
+    return gogui_pictures.draw_candidates(look(session))
 
 
 @commands.command("show_both_players")
 def show_both_players(session: Session, arguments: Arguments) -> str:
     """Draw what either player would like to play here, the opponent's moves in another color."""
     to_play = session.position.to_play
-    other = _look(session, opponent(to_play))
-    own = _look(session, to_play)
+    other = look(session, opponent(to_play))
+    own = look(session, to_play)
     return gogui_pictures.draw_both_players(own, other)
 
 
 @commands.command("show_policy")
 def show_policy(session: Session, arguments: Arguments) -> str:
     """Draw how much the net likes each move."""
-    return gogui_pictures.draw_policy(_look(session, moves=session.position.area + 1))
+    return gogui_pictures.draw_policy(look(session, moves=session.position.area + 1))
 
 
 @commands.command("show_ownership")
 def show_ownership(session: Session, arguments: Arguments) -> str:
     """Give whose every point will be, 1 for Black, row by row from the top."""
-    found = _look(session, ownership=True)
+    found = look(session, ownership=True)
     if found.ownership is None:
         raise GtpError("the net does not say whose points are whose")
     return gogui_pictures.draw_ownership(found)
@@ -157,7 +157,7 @@ def show_ownership(session: Session, arguments: Arguments) -> str:
 @commands.command("show_variation")
 def show_variation(session: Session, arguments: Arguments) -> str:
     """Give the moves that both players are expected to make, beginning with a color."""
-    found = _look(session, arguments.color(0) if len(arguments) else None)
+    found = look(session, arguments.color(0) if len(arguments) else None)
     pv = found.moves[0].pv if found.moves else ()
     return " ".join(found.vertex(move) for move in pv)
 
@@ -165,13 +165,13 @@ def show_variation(session: Session, arguments: Arguments) -> str:
 @commands.command("show_winrate")
 def show_winrate(session: Session, arguments: Arguments) -> str:
     """Say who wins how probably."""
-    return gogui_pictures.winrate_text(_look(session))
+    return gogui_pictures.winrate_text(look(session))
 
 
 @commands.command("show_score")
 def show_score(session: Session, arguments: Arguments) -> str:
     """Say who leads by how many points."""
-    return gogui_pictures.score_text(_look(session))
+    return gogui_pictures.score_text(look(session))
 
 
 @commands.command("show_regions")

@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 
+from gtp_engine.coords import COLOR_NAMES
 from gtp_engine.files import write_whole
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError
 from gtp_engine.frontends.gtp.session import Registry, Session
@@ -16,12 +17,15 @@ _NUMBERED = re.compile(r"(.*\S)\s+([0-9]{1,6})")
 
 @commands.command("loadsgf")
 def load(session: Session, arguments: Arguments) -> str:
-    """Take over the game of a file, up to before the move of a number if one is given."""
+    """Take over the game of a file, up to before the move of a number if one above 0 is given.
+
+    Give the color to move, as GNU Go does.
+    """
     arguments.word(0, "a file name")
     path, before_move = arguments.rest, None
     numbered = _NUMBERED.fullmatch(path)
     if numbered is not None and not os.path.isfile(path):  # which takes any name
-        path, before_move = numbered[1], int(numbered[2])
+        path, before_move = numbered[1], int(numbered[2]) or None
     engine = session.board_engine()
     from gtp_engine.go.sgf import SgfError, load_sgf
 
@@ -30,7 +34,7 @@ def load(session: Session, arguments: Arguments) -> str:
         engine.adopt(engine.position_of(record, before_move))
     except SgfError as error:
         raise GtpError(f"cannot load file: {error}") from None
-    return ""
+    return COLOR_NAMES[engine.position.to_play]
 
 
 @commands.command("printsgf")

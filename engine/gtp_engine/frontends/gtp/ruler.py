@@ -9,7 +9,7 @@ commands = Registry()
 OF_GO_ALONE = (
     *("attack", "defend", "list_tactics", "show_tactics", "show_regions", "list_chains"),
     *("show_safe", "show_ownership", "final_status_list", "rule_parameters", "kgs-rules"),
-    "kata-set-rule",
+    *("kata-set-rule", "get_handicap", "captures", "estimate_score"),
     *("kgs-genmove_cleanup", "fixed_handicap", "place_free_handicap", "set_free_handicap"),
 )
 """Commands about chains, territory, handicap and single rules, which five in a row has not."""

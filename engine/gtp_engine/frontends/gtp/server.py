@@ -7,6 +7,7 @@ from gtp_engine.evaluators.nets.net_info import NetFileError
 from gtp_engine.frontends.gtp import (
     cgos,
     core,
+    gnugo,
     gogui,
     gomill,
     kata,
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_DIALECTS = (core, time_control, records, tactics, kata, leela, gogui, kgs, cgos, gomill)
+_DIALECTS = (
+    *(core, time_control, records, tactics, kata, leela),
+    *(gnugo, gogui, kgs, cgos, gomill),
+)
 
 COMMANDS = Registry(*(module.commands for module in _DIALECTS))
 """Every command of Go, of all dialects."""

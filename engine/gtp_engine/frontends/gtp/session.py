@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from gtp_engine.coords import MAX_SIZE, format_vertex, parse_vertex
+from gtp_engine.coords import MAX_SIZE, PASS, format_vertex, parse_vertex
 from gtp_engine.frontends.gtp.gogui_pictures import LiveGraphics
 from gtp_engine.frontends.gtp.protocol import Arguments, GtpError, Interrupted, format_head
 from gtp_engine.frontends.pipes import Inbox, Line, Output
@@ -76,6 +76,8 @@ class Session:
         """Whom the engine plays, as far as a client has said so."""
         self.live_graphics = LiveGraphics.NONE
         """What to draw in GoGui's window during a search."""
+        self.pass_name = "pass"
+        """How the client wants to read that a move is a pass."""
         self.reply = Reply("", output)
 
     def begin(self, line: Line) -> None:
@@ -183,7 +185,7 @@ class Session:
 
     def vertex(self, move: int) -> str:
         """Return the name of a move on the present board."""
-        return format_vertex(move, *self.engine.size)
+        return self.pass_name if move == PASS else format_vertex(move, *self.engine.size)
 
 
 Handler = Callable[[Session, Arguments], str]
