@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gtp_engine.arguments import Parser, UsageError, parse_count, parse_size
+from gtp_engine.commands import gtp
 from gtp_engine.commands.options import OPTIONS, add_options, read_settings
 from gtp_engine.commands.registry import run
 from gtp_engine.evaluators.human_profile import HumanProfile
@@ -54,6 +55,13 @@ def test_command_line() -> None:
         resign=False,
         log=Path("x.log"),
     )
+
+
+def test_what_programs_made_for_gnu_go_say_does_no_harm() -> None:
+    parser = Parser(prog="test")
+    gtp.add_arguments(parser)
+    words = ["--mode", "gtp", "--quiet", "--level", "10"]
+    assert read_settings(parser.parse_args(words)) == Settings(level=10)
 
 
 def test_the_home_folder_is_found_without_a_shell(

@@ -31,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--precompile", action="store_true", help="compile the kernels, try the net, and leave"
     )
+    # What Kigo and qGo, made for GNU Go, have on the command line until their user changes it.
+    parser.add_argument("--mode", choices=["gtp"], help=argparse.SUPPRESS)
+    parser.add_argument("--quiet", action="store_true", help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> NoReturn:
