@@ -16,6 +16,7 @@ from gtp_engine.play.clock.planner import (
     MoveTime,
     Outlook,
     outlook,
+    plan_loading,
     plan_move,
 )
 from gtp_engine.play.clock.systems import Budget, PlayerTime, TimeSystem
@@ -57,6 +58,20 @@ def test_half_of_the_lag_is_kept_back_for_every_move_and_all_of_it_before_the_fl
     plan = plan_move(Budget(bank=100.0, flag=100.0), learned)
     assert plan.soft == pytest.approx(0.05 * (100.0 - 50 * 0.06 - 8 * 0.4))
     assert plan_move(Budget(bank=100.0, flag=1.0), learned) == near
+
+
+def test_a_bank_pays_for_loading_once() -> None:
+    many = Outlook(share=0.005, most_moves=200, lag=0.0)
+    bank = Budget(bank=60.0, flag=60.0)
+    assert plan_move(bank, many).hard < 1.0
+    assert plan_loading(bank, many) == pytest.approx(0.05 * 60.0)
+    # Not beyond the flag, nor where a move may take more, nor in a period.
+    near = Budget(bank=60.0, flag=2.0)
+    assert plan_loading(near, many) == pytest.approx(2.0 - 0.2 * 2.0 - MOVE_SECONDS)
+    assert plan_loading(Budget(bank=100.0, flag=100.0), QUICK) == pytest.approx(3 * 0.05 * 97.5)
+    period = Budget(bank=60.0, flag=60.0, moves=25)
+    assert plan_loading(period, many) == plan_move(period, many).hard
+    assert plan_loading(Budget(bank=0.04, flag=0.04), QUICK) == 0.0
 
 
 def test_an_increment_is_used_up() -> None:

@@ -254,8 +254,7 @@ class Engine(Game):
         """Return for how long a player's clock allows to wait for kernels and net."""
         width, height = self.size
         ply = len(self._first_moves) if self._position is None else self._position.ply
-        plan = self.clock.plan(color, self._outlook(width * height, ply))
-        return 0.0 if plan.is_urgent else plan.hard
+        return self.clock.seconds_to_load(color, self._outlook(width * height, ply))
 
     def _outlook(self, area: int, ply: int, evaluation: float = 0.0) -> Outlook:
         """Return what a plan expects; the user knows the lag better than what was learned."""

@@ -20,7 +20,7 @@ commands = Registry()
 def _set_clock(session: Session, system: TimeSystem) -> None:
     """Set the clock, and wait for the net: no clock runs yet, but with the next command one may.
 
-    A server may count from now on all the same, so the wait is no longer than a move's.
+    A server may count from now on all the same, so the wait is no longer than before a move.
     """
     engine = session.engine
     engine.clock.set_system(system)

@@ -7,6 +7,7 @@ from gtp_engine.play.clock.planner import (
     USUAL_LAG,
     MoveTime,
     Outlook,
+    plan_loading,
     plan_move,
 )
 from gtp_engine.play.clock.systems import MAX_SECONDS, ClockError, PlayerTime, TimeSystem, Unlimited
@@ -199,3 +200,7 @@ class Clock:
         left = self._left[color]
         left = PlayerTime(max(0.0, left.seconds - spent), left.count)
         return plan_move(self.system.budget(left), outlook)
+
+    def seconds_to_load(self, color: int, outlook: Outlook) -> float:
+        """Return for how long to wait for kernels and net before a move is made without."""
+        return plan_loading(self.system.budget(self._left[color]), outlook)

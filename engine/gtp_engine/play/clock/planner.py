@@ -49,6 +49,10 @@ BURST = 3.0
 LARGEST_BURST = 0.25
 """Part of what can be shared that it may take at most."""
 
+LOADING = 0.05
+"""Part of a bank for all moves that may be spent on waiting for kernels and net: a move made
+without them costs more than the seconds that later moves lack."""
+
 EXPECTED_PLIES = 0.65
 """Length of a game in plies a point, by which most of the time is to be used. Games last some 0.7
 (57 plies on 9x9, 253 on 19x19), but what is saved by searches that end early is to be used too."""
@@ -136,14 +140,27 @@ def plan_move(budget: Budget, outlook: Outlook) -> MoveTime:
     soft, hard = share(budget, outlook)
     # Where there is not enough for the lag of all moves, it may be smaller than is feared.
     shortest = SHORTEST * budget.bank / (budget.moves or outlook.most_moves)
-    spared = min(SPARED * budget.flag, MOST_SPARED)
-    safe = budget.flag - spared - outlook.least - EVALUATIONS_AFTER * outlook.evaluation
+    safe = _safe(budget, outlook)
     if safe < 0.0:
         return NO_TIME
     latest = min(safe, max(shortest, hard) - EVALUATIONS_COUNTED * outlook.evaluation)
     if latest < 0.0:  # a single evaluation may be affordable all the same
         return MoveTime(0.0, 0.0, is_urgent=2.0 * outlook.evaluation > shortest)
     return MoveTime(min(max(shortest, soft), latest), latest)
+
+
+def plan_loading(budget: Budget, outlook: Outlook) -> float:
+    """Return for how many seconds to wait for kernels and net before a move is made without."""
+    plan = plan_move(budget, outlook)
+    if plan.is_urgent or budget.moves:
+        return plan.hard
+    return max(plan.hard, min(LOADING * budget.bank, _safe(budget, outlook)))
+
+
+def _safe(budget: Budget, outlook: Outlook) -> float:
+    """Return for how long to search at the most, or less than 0, lest the flag falls."""
+    spared = min(SPARED * budget.flag, MOST_SPARED)
+    return budget.flag - spared - outlook.least - EVALUATIONS_AFTER * outlook.evaluation
 
 
 def _period_share(budget: Budget, outlook: Outlook) -> tuple[float, float]:
