@@ -52,8 +52,15 @@ def test_a_lack_of_memory_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_library_that_cannot_be_loaded(capsys: pytest.CaptureFixture[str]) -> None:
     def run(words: list[str]) -> int:
-        raise ImportError("Numba needs NumPy 2.4 or less. Got NumPy 2.9.")
+        raise ImportError("\nNumba needs NumPy 2.4 or less.\nGot NumPy 2.9.")
 
+    def run_with_a_mistake(words: list[str]) -> int:
+        from gtp_engine import nothing_like_it  # noqa: F401
+
+        return 0
+
+    with pytest.raises(ImportError):
+        run_program("gtp-engine", run_with_a_mistake)
     assert run_program("gtp-engine", run) == 1
     assert re.fullmatch(
         r"gtp-engine: a library cannot be loaded \(Numba needs .*\): install .*\n",

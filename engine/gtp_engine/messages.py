@@ -101,8 +101,11 @@ def run_program(program: str, run: Callable[[list[str]], int]) -> int:
         show(f"{program}: memory is exhausted")
         return 1
     except ImportError as error:  # such as Numba's, that this NumPy is too new for it
+        if (error.name or "").split(".")[0] in PACKAGES:
+            raise
+        reason = " ".join(str(error).split())
         again = "install gtp-engine again, in an environment of its own"
-        show(f"{program}: a library cannot be loaded ({error}): {again}")
+        show(f"{program}: a library cannot be loaded ({reason}): {again}")
         return 1
 
 

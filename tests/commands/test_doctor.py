@@ -122,7 +122,9 @@ def test_a_runtime_that_cannot_be_loaded(
 ) -> None:
     (tmp_path / "onnxruntime.py").write_text(package)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "onnxruntime", raising=False)
+    monkeypatch.setattr(onnx_runtime, "packages_distributions", dict)
+    monkeypatch.setitem(sys.modules, "onnxruntime", sys)  # lest the fake one stays
+    monkeypatch.delitem(sys.modules, "onnxruntime")
     assert run(["doctor", "--net", "small", "--json"]) == 1
     found = findings(capsys.readouterr().out)
     assert "net small" not in found

@@ -81,6 +81,7 @@ class FakeEngine(Engine):
         self.was_stopped = False
         self.requests: list[ReportRequest] = []
         self.dead: list[str] = []
+        self.black_territory: list[str] = []
         self.clearings = 0
 
     def genmove(
@@ -185,9 +186,13 @@ class FakeEngine(Engine):
 
     def final_status(self, stop: threading.Event | None = None) -> FakeStatus:
         position = self.position
-        dead = [parse_vertex(vertex, position.width, position.height) for vertex in self.dead]
+        dead, black = (
+            [parse_vertex(vertex, position.width, position.height) for vertex in vertices]
+            for vertices in (self.dead, self.black_territory)
+        )
         stones = position.stones(1) + position.stones(2)
-        return FakeStatus(dead, [point for point in stones if point not in dead], [], [], [])
+        alive = [point for point in stones if point not in dead]
+        return FakeStatus(dead, alive, [], [], black)
 
     def final_score(self, stop: threading.Event | None = None) -> float:
         return 3.5

@@ -279,7 +279,7 @@ class GtpModel:
             move = move[5:]
         if move == "cancelled" and "cancellable" in expected.name:
             return
-        assert move in ("pass", "PASS") or re.fullmatch("[A-HJ-Z][0-9]{1,2}", move), reply
+        assert move.lower() == "pass" or re.fullmatch("[A-HJ-Z][0-9]{1,2}", move), reply
         spot = self._vertex([move], 0)
         assert self.game.is_legal(color, spot), f"{move} is illegal"
         if GENERATORS[expected.name]:

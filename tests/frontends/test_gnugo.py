@@ -5,15 +5,18 @@ import random
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.frontends.conversation import Conversation
 from tests.frontends.fake_engine import FakeEngine
 
+from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.fake import FakeEvaluator
 from gtp_engine.play.engine import Engine
 from gtp_engine.play.levels import highest_level
 from gtp_engine.play.settings import Settings
+from gtp_engine.search.analysis import Analysis
 
 GNUGO = shutil.which("gnugo", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/games"]))
 LOOKING = (
@@ -52,6 +55,7 @@ def test_the_board_is_told_as_gnu_go_tells_it(size: int, handicap: int) -> None:
         text=True,
         timeout=60,
     ).stdout.split("\n\n")
+    assert len(told) > len(lines)
     with Conversation(FakeEngine()) as client:
         for line, reply in zip(lines, told, strict=False):
             got, expected = client.ask(line), reply.replace("PASS", "pass")
@@ -69,12 +73,41 @@ def test_an_oblong_board_has_two_sizes() -> None:
         assert client.ask("query_boardsize") == "= 5 7"
 
 
-def test_top_moves_are_pairs_without_a_pass() -> None:
-    with Conversation(FakeEngine()) as client:
+class Asked(FakeEngine):
+    """Remembers whose moves it was asked for."""
+
+    def analyze(self, color: int, *details: Any, **more: Any) -> Analysis:
+        self.colors = [*getattr(self, "colors", ()), color]
+        return super().analyze(color, *details, **more)
+
+
+def test_top_moves_are_pairs_up_to_the_pass() -> None:
+    engine = Asked()
+    with Conversation(engine) as client:
         client.ask("boardsize 9")
-        assert client.ask("top_moves") == "= A9 62.5 B9 99.0"
-        assert client.ask("top_moves_white") == "= A9 62.5 B9 99.0"
-        assert client.ask("top_moves_black") == "= A9 62.5 B9 99.0"
+        assert client.ask("top_moves") == "= A9 62.50 B9 99.00"
+        assert client.ask("top_moves_white") == "= A9 62.50 B9 99.00"
+        client.ask("play b e5")
+        client.ask("top_moves")
+        client.ask("top_moves_black")
+    assert engine.colors == [BLACK, WHITE, WHITE, BLACK]
+
+
+def test_territory_is_one_line() -> None:
+    engine = FakeEngine()
+    with Conversation(engine) as client:
+        client.ask("boardsize 5")
+        engine.black_territory = ["A1", "E5", "A2"]
+        assert client.ask("final_status_list black_territory") == "= E5 A2 A1"
+        assert client.ask("final_status_list white_territory") == "= "
+
+
+def test_there_is_no_score_without_points() -> None:
+    evaluator = FakeEvaluator()
+    with Conversation(
+        Engine(Settings(game="atari-go", size=(5, 5)), evaluator=evaluator)
+    ) as client:
+        assert client.ask("estimate_score") == "? nothing is counted in this game"
 
 
 def test_the_score_is_estimated_until_it_can_be_counted() -> None:

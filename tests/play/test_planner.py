@@ -60,18 +60,19 @@ def test_half_of_the_lag_is_kept_back_for_every_move_and_all_of_it_before_the_fl
     assert plan_move(Budget(bank=100.0, flag=1.0), learned) == near
 
 
-def test_a_bank_pays_for_loading_once() -> None:
+def test_a_first_move_may_wait_for_the_net() -> None:
     many = Outlook(share=0.005, most_moves=200, lag=0.0)
     bank = Budget(bank=60.0, flag=60.0)
-    assert plan_move(bank, many).hard < 1.0
-    assert plan_loading(bank, many) == pytest.approx(0.05 * 60.0)
+    assert plan_loading(bank, many, is_first=True) == pytest.approx(0.05 * 60.0)
+    assert plan_loading(bank, many, is_first=False) == plan_move(bank, many).hard < 1.0
     # Not beyond the flag, nor where a move may take more, nor in a period.
     near = Budget(bank=60.0, flag=2.0)
-    assert plan_loading(near, many) == pytest.approx(2.0 - 0.2 * 2.0 - MOVE_SECONDS)
-    assert plan_loading(Budget(bank=100.0, flag=100.0), QUICK) == pytest.approx(3 * 0.05 * 97.5)
+    assert plan_loading(near, many, is_first=True) == pytest.approx(2.0 - 0.2 * 2.0 - MOVE_SECONDS)
+    large = Budget(bank=100.0, flag=100.0)
+    assert plan_loading(large, QUICK, is_first=True) == pytest.approx(3 * 0.05 * 97.5)
     period = Budget(bank=60.0, flag=60.0, moves=25)
-    assert plan_loading(period, many) == plan_move(period, many).hard
-    assert plan_loading(Budget(bank=0.04, flag=0.04), QUICK) == 0.0
+    assert plan_loading(period, many, is_first=True) == plan_move(period, many).hard
+    assert plan_loading(Budget(bank=0.04, flag=0.04), QUICK, is_first=True) == 0.0
 
 
 def test_an_increment_is_used_up() -> None:

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look, and print; return 1 if the net cannot be used or a proof fails."""
+    """Look, and print; return 1 if runtime or net cannot be used, or a proof fails."""
     if args.prove:
         from gtp_engine.commands.doctor_proof import run_proofs
 

@@ -254,7 +254,8 @@ class Engine(Game):
         """Return for how long a player's clock allows to wait for kernels and net."""
         width, height = self.size
         ply = len(self._first_moves) if self._position is None else self._position.ply
-        return self.clock.seconds_to_load(color, self._outlook(width * height, ply))
+        expected = self._outlook(width * height, ply)
+        return self.clock.seconds_to_load(color, expected, is_first=ply < 2)
 
     def _outlook(self, area: int, ply: int, evaluation: float = 0.0) -> Outlook:
         """Return what a plan expects; the user knows the lag better than what was learned."""

@@ -52,14 +52,15 @@ def _onnxruntime() -> ModuleType:
         _ = onnxruntime.InferenceSession
     except (ImportError, AttributeError) as error:
         advice = f"`pip uninstall {' '.join(packages())}`, then install gtp-engine again"
-        if "DLL" in str(error):  # Windows, which comes without the one that it is built for
+        # Windows comes without the one that it is built for.
+        if "DLL" in str(error) and len(packages()) == 1:
             advice = "install Microsoft's latest Visual C++ runtime (vc_redist.x64.exe)"
         raise NetFileError(f"ONNX Runtime cannot be loaded ({error}): {advice}") from None
     return onnxruntime
 
 
 def packages() -> list[str]:
-    """Return the names of the runtime's packages, or of the usual one where none is installed.
+    """Return the names of the runtime's installed packages, or of that for most PCs.
 
     They share a folder: each overwrites the files of another, and takes them along when it goes.
     """

@@ -3,6 +3,7 @@
 The answers have the form of GNU Go's.
 """
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from gtp_engine.coords import BLACK, COLOR_NAMES, EMPTY, PASS, WHITE, opponent
@@ -114,7 +115,10 @@ def move_history(session: Session, arguments: Arguments) -> str:
 
 @commands.command("top_moves")
 def top_moves(session: Session, arguments: Arguments) -> str:
-    """List moves for the player to move, each with how often it wins, in percent; no pass."""
+    """List moves for the player to move that are better than a pass, with how often they win.
+
+    In percent, where GNU Go has points.
+    """
     return _top_moves(look(session))
 
 
@@ -131,11 +135,8 @@ def top_moves_white(session: Session, arguments: Arguments) -> str:
 
 
 def _top_moves(found: "Analysis") -> str:
-    return " ".join(
-        f"{found.vertex(move.point)} {100 * move.winrate:.1f}"
-        for move in found.moves[:MOST_TOP_MOVES]
-        if move.point != PASS
-    )
+    better = takewhile(lambda move: move.point != PASS, found.moves[:MOST_TOP_MOVES])
+    return " ".join(f"{found.vertex(move.point)} {100 * move.winrate:.2f}" for move in better)
 
 
 @commands.command("estimate_score")
@@ -144,6 +145,8 @@ def estimate_score(session: Session, arguments: Arguments) -> str:
 
     In a game that has ended both bounds are the count.
     """
+    if session.position.rules.must_move:
+        raise GtpError("nothing is counted in this game")
     if session.position.is_over:
         with session.searching() as stop:
             lead, doubt = session.net_engine().final_score(stop), 0.0
@@ -152,5 +155,5 @@ def estimate_score(session: Session, arguments: Arguments) -> str:
         lead = found.score_lead if found.to_play == WHITE else -found.score_lead
         doubt = found.score_stdev
     leader = "W" if lead >= 0 else "B"
-    bounds = f"(upper bound: {lead + doubt:.1f}, lower: {lead - doubt:.1f})"
+    bounds = f"(upper bound: {lead + doubt:z.1f}, lower: {lead - doubt:z.1f})"
     return f"{leader}+{abs(lead):.1f} {bounds}"

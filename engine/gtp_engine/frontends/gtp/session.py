@@ -184,7 +184,7 @@ class Session:
         ]
 
     def vertex(self, move: int) -> str:
-        """Return the name of a move on the present board."""
+        """Return the name of a move on the present board, a pass as the client reads it."""
         return self.pass_name if move == PASS else format_vertex(move, *self.engine.size)
 
 

@@ -201,6 +201,6 @@ class Clock:
         left = PlayerTime(max(0.0, left.seconds - spent), left.count)
         return plan_move(self.system.budget(left), outlook)
 
-    def seconds_to_load(self, color: int, outlook: Outlook) -> float:
+    def seconds_to_load(self, color: int, outlook: Outlook, *, is_first: bool) -> float:
         """Return for how long to wait for kernels and net before a move is made without."""
-        return plan_loading(self.system.budget(self._left[color]), outlook)
+        return plan_loading(self.system.budget(self._left[color]), outlook, is_first=is_first)

@@ -50,8 +50,8 @@ LARGEST_BURST = 0.25
 """Part of what can be shared that it may take at most."""
 
 LOADING = 0.05
-"""Part of a bank for all moves that may be spent on waiting for kernels and net: a move made
-without them costs more than the seconds that later moves lack."""
+"""Part of a bank for all moves that a first move may wait for kernels and net: without them it
+costs more than the seconds that later moves lack."""
 
 EXPECTED_PLIES = 0.65
 """Length of a game in plies a point, by which most of the time is to be used. Games last some 0.7
@@ -149,10 +149,14 @@ def plan_move(budget: Budget, outlook: Outlook) -> MoveTime:
     return MoveTime(min(max(shortest, soft), latest), latest)
 
 
-def plan_loading(budget: Budget, outlook: Outlook) -> float:
-    """Return for how many seconds to wait for kernels and net before a move is made without."""
+def plan_loading(budget: Budget, outlook: Outlook, *, is_first: bool) -> float:
+    """Return for how many seconds to wait for kernels and net before a move is made without.
+
+    Args:
+        is_first: Whether it is the player's first move.
+    """
     plan = plan_move(budget, outlook)
-    if plan.is_urgent or budget.moves:
+    if plan.is_urgent or budget.moves or not is_first:
         return plan.hard
     return max(plan.hard, min(LOADING * budget.bank, _safe(budget, outlook)))
 
