@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.paths import SCRIPTED_ENGINE
+from tests.paths import GNUGO, SCRIPTED_ENGINE
 
 from gtp_engine.arena import match_report
 from gtp_engine.arena.gtp_client import (
@@ -494,9 +493,6 @@ def test_an_engine_that_refuses_the_first_game_ends_the_match(
     assert run(["match", engine(), engine(), "--size", "25"]) == 1
     assert said[1:] == ["Script (A): 'boardsize 25' is answered unacceptable size"]
     assert capsys.readouterr().out == ""
-
-
-GNUGO = shutil.which("gnugo", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/games"]))
 
 
 @pytest.mark.skipif(GNUGO is None, reason="gnugo is not installed")

@@ -59,6 +59,7 @@ class GtpModel:
         self.komi: float | None = None
         self.ko = "positional"
         self.plies: list[NaiveGame] = []
+        self.pass_name = "pass"
         self._begin()
 
     @property
@@ -107,6 +108,8 @@ class GtpModel:
         if expected.name in ("fixed_handicap", "place_free_handicap"):
             self._learn_handicap(expected, reply.split())
             return
+        if expected.name == "level":
+            self.pass_name = "PASS"
         if expected.name == "kata-set-rules":
             self._learn_rules(expected.words)
             return
@@ -279,7 +282,7 @@ class GtpModel:
             move = move[5:]
         if move == "cancelled" and "cancellable" in expected.name:
             return
-        assert move.lower() == "pass" or re.fullmatch("[A-HJ-Z][0-9]{1,2}", move), reply
+        assert move == self.pass_name or re.fullmatch("[A-HJ-Z][0-9]{1,2}", move), reply
         spot = self._vertex([move], 0)
         assert self.game.is_legal(color, spot), f"{move} is illegal"
         if GENERATORS[expected.name]:

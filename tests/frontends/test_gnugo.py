@@ -1,8 +1,6 @@
 """What GNU Go's own commands answer here, beside what it answers itself."""
 
-import os
 import random
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,6 +8,7 @@ from typing import Any
 import pytest
 from tests.frontends.conversation import Conversation
 from tests.frontends.fake_engine import FakeEngine
+from tests.paths import GNUGO
 
 from gtp_engine.coords import BLACK, WHITE
 from gtp_engine.evaluators.fake import FakeEvaluator
@@ -18,7 +17,6 @@ from gtp_engine.play.levels import highest_level
 from gtp_engine.play.settings import Settings
 from gtp_engine.search.analysis import Analysis
 
-GNUGO = shutil.which("gnugo", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/games"]))
 LOOKING = (
     "query_boardsize",
     "get_handicap",

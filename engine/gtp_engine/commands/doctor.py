@@ -138,11 +138,12 @@ def _onnx_runtime() -> Finding:
 
     names = {CPU: "CPU", CUDA: "CUDA", TENSORRT: "TensorRT"}
     known = ", ".join(name for key, name in names.items() if is_built_with(key))
-    removal = f"`pip uninstall {' '.join(packages())}`"
+    installed = packages()
+    removal = f"`pip uninstall {' '.join(installed)}`"
     advice = ""
     if cuda_obstacle() is None and not is_built_with(CUDA):
         advice = f"{removal}, then `pip install gtp-engine[cuda]`"
-    elif len(packages()) > 1:
+    elif len(installed) > 1:
         advice = f"its packages overwrite each other: {removal}, then install gtp-engine again"
     return Finding("ONNX Runtime", f"{runtime_version()}, built with {known}", advice)
 

@@ -457,6 +457,11 @@ class Engine(Game):
 
     # The count ------------------------------------------------------------------------------------
 
+    def check_is_counted(self) -> None:
+        """Raise EngineUnavailableError in a game that is decided otherwise than by points."""
+        if self.position.rules.must_move:
+            raise EngineUnavailableError("nothing is counted in this game")
+
     def final_status(self, stop: threading.Event | None = None) -> "FinalStatus":
         """Return which stones are dead and whose the points are, as things stand.
 
@@ -471,8 +476,7 @@ class Engine(Game):
         from gtp_engine.play.adjudication.status import judge, status_of
 
         search, position = self.search, self.position
-        if position.rules.must_move:
-            raise EngineUnavailableError("nothing is counted in this game")
+        self.check_is_counted()
         self._loader.say_doubts(position)
         self.rest()
         asked = self._what_a_judgement_depends_on()

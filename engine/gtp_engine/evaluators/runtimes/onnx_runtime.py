@@ -51,9 +51,10 @@ def _onnxruntime() -> ModuleType:
         # Of a package that was removed a folder can stay, which is imported as an empty module.
         _ = onnxruntime.InferenceSession
     except (ImportError, AttributeError) as error:
-        advice = f"`pip uninstall {' '.join(packages())}`, then install gtp-engine again"
+        installed = packages()
+        advice = f"`pip uninstall {' '.join(installed)}`, then install gtp-engine again"
         # Windows comes without the one that it is built for.
-        if "DLL" in str(error) and len(packages()) == 1:
+        if "DLL" in str(error) and len(installed) == 1:
             advice = "install Microsoft's latest Visual C++ runtime (vc_redist.x64.exe)"
         raise NetFileError(f"ONNX Runtime cannot be loaded ({error}): {advice}") from None
     return onnxruntime

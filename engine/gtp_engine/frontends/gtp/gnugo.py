@@ -145,8 +145,7 @@ def estimate_score(session: Session, arguments: Arguments) -> str:
 
     In a game that has ended both bounds are the count.
     """
-    if session.position.rules.must_move:
-        raise GtpError("nothing is counted in this game")
+    session.board_engine().check_is_counted()
     if session.position.is_over:
         with session.searching() as stop:
             lead, doubt = session.net_engine().final_score(stop), 0.0
